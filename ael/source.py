@@ -1,0 +1,103 @@
+"""Source text and places in it.
+
+The only module that opens source files. A `Span` is a pair of character offsets into the text of one `Source`; lines and
+columns are computed when a person has to read them, so that the phases carry two integers and nothing else.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+MAX_SOURCE_BYTES = 4 * 1024 * 1024
+"""Largest source file that is read, in bytes."""
+
+
+class Span(NamedTuple):
+    """A half-open range of character offsets, `start` included and `end` not."""
+
+    start: int
+    end: int
+
+    def to(self, other: Span) -> Span:
+        """The smallest span that holds this one and `other`."""
+        return Span(min(self.start, other.start), max(self.end, other.end))
+
+
+class Position(NamedTuple):
+    """A place as people count it: line and column from 1, the column in characters."""
+
+    line: int
+    column: int
+
+
+class SourceError(Exception):
+    """A source file that cannot be read as text; `reason` says why and `offset` where (in bytes), if it is a place."""
+
+    def __init__(self, path: str, reason: str, offset: int | None = None) -> None:
+        super().__init__(f"{path}: {reason}")
+        self.path = path
+        self.reason = reason
+        self.offset = offset
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """The text of one module. `name` is how messages call it (usually the path as the user gave it)."""
+
+    name: str
+    text: str
+    path: Path | None = None
+    _lines: list[int] = field(default_factory=list, repr=False, compare=False)
+
+    def line_starts(self) -> list[int]:
+        """Offsets at which lines start; LF, CRLF and a lone CR each end one line."""
+        if not self._lines:
+            text, starts, at = self.text, [0], 0
+            if "\r" not in text:
+                while (at := text.find("\n", at) + 1) > 0:
+                    starts.append(at)
+            else:
+                for index, char in enumerate(text):
+                    if char == "\n" or (char == "\r" and text[index + 1 : index + 2] != "\n"):
+                        starts.append(index + 1)
+            self._lines.extend(starts)
+        return self._lines
+
+    def position(self, offset: int) -> Position:
+        """Line and column of a character offset."""
+        starts = self.line_starts()
+        line = bisect_right(starts, offset) - 1
+        return Position(line + 1, offset - starts[line] + 1)
+
+    def line(self, number: int) -> str:
+        """The text of line `number` (from 1), without its line end."""
+        starts = self.line_starts()
+        end = starts[number] if number < len(starts) else len(self.text)
+        return self.text[starts[number - 1] : end].rstrip("\r\n")
+
+
+def read(path: Path, name: str | None = None) -> Source:
+    """Read a source file as UTF-8, with or without a byte order mark.
+
+    Raises `SourceError` for a file that is missing, too large (`MAX_SOURCE_BYTES`) or not UTF-8.
+    """
+    shown = name or str(path)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise SourceError(shown, (error.strerror or "cannot be read").lower()) from None
+    return decode(data, shown, path)
+
+
+def decode(data: bytes, name: str, path: Path | None = None) -> Source:
+    """Make a `Source` from bytes. Raises `SourceError` as `read` does."""
+    if len(data) > MAX_SOURCE_BYTES:
+        raise SourceError(name, f"larger than {MAX_SOURCE_BYTES} bytes")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise SourceError(name, "not valid UTF-8", error.start) from None
+    return Source(name, text, path)

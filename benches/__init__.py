@@ -1,0 +1,1 @@
+"""Benchmarks of AEL beside its peers: ``python -m benches [NAME...] [--json]``."""

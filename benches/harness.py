@@ -1,0 +1,206 @@
+"""Interleaved measurements in separate processes on one core, and the line that reports a result.
+
+Every side answers the same request in turn, round after round, so that a noisy moment of the machine falls on all of them; the median of a side's
+rounds is its figure. CPU time is measured, not the clock on the wall, unless a benchmark says otherwise.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+ROOT = Path(__file__).resolve().parent.parent
+
+Goal = tuple[Literal["<=", ">="], float]
+
+
+class SideFailed(Exception):
+    """A side could not be started, or answered a request with an error; the text says which and why."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One result: AEL's figure (None where it could not be measured) against one other figure of the same unit.
+
+    ``ratio`` is AEL's figure divided by the other; ``target`` is what the ratio has to be, None for one that is only reported.
+    """
+
+    name: str
+    value: float | None
+    unit: str
+    against: str
+    against_value: float | None
+    ratio: float | None
+    target: str | None
+    ok: bool | None
+
+    def line(self) -> str:
+        """The row as one JSON object on one line."""
+        return json.dumps(asdict(self), ensure_ascii=False)
+
+
+def figure(number: float) -> float:
+    """The number with four significant digits: more would be noise."""
+    return float(f"{number:.4g}")
+
+
+def row(name: str, unit: str, ours: float | None, against: str, theirs: float | None, goal: Goal | None = None) -> Row:
+    """Compare two figures; without one of them there is no ratio, and a goal is neither met nor missed."""
+    ratio = None if ours is None or theirs is None or theirs == 0 else ours / theirs
+    ok = None
+    if goal is not None and ratio is not None:
+        ok = ratio <= goal[1] if goal[0] == "<=" else ratio >= goal[1]
+    return Row(
+        name=name,
+        value=None if ours is None else figure(ours),
+        unit=unit,
+        against=against,
+        against_value=None if theirs is None else figure(theirs),
+        ratio=None if ratio is None else figure(ratio),
+        target=None if goal is None else f"{goal[0]} {goal[1]:g}",
+        ok=ok,
+    )
+
+
+def medians(rounds: Mapping[str, Sequence[float]]) -> dict[str, float]:
+    """The median of each side that has a measurement."""
+    return {side: statistics.median(values) for side, values in rounds.items() if values}
+
+
+def cores() -> tuple[int, int]:
+    """The core that is measured on, and the one for everything else (the same where there is only one)."""
+    usable = sorted(os.sched_getaffinity(0))
+    return usable[-1], usable[0]
+
+
+def clean_environment(extra: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a measured process: no proxies (all traffic is on loopback), no telemetry, fixed hashing."""
+    kept = {name: value for name, value in os.environ.items() if "proxy" not in name.lower() and name != "VIRTUAL_ENV"}
+    quiet = {
+        "PYTHONHASHSEED": "0",
+        "PYTHONPATH": str(ROOT),
+        "NO_PROXY": "*",
+        "OPENAI_API_KEY": "none",
+        "OPENAI_AGENTS_DISABLE_TRACING": "1",
+        "LANGSMITH_TRACING": "false",
+        "BAML_LOG": "off",
+        "DO_NOT_TRACK": "1",
+    }
+    return kept | quiet | dict(extra)
+
+
+class Side:
+    """A measured process: a worker of one module in one environment, pinned to the measuring core."""
+
+    def __init__(self, name: str, python: Path, module: str, environment: Mapping[str, str] | None = None) -> None:
+        core, _ = cores()
+        self.name = name
+        self.process = subprocess.Popen(
+            [str(python), "-m", "benches.worker", module],
+            cwd=ROOT,
+            env=clean_environment(environment or {}),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            preexec_fn=lambda: os.sched_setaffinity(0, {core}),
+        )
+        try:
+            self._answer()
+        except SideFailed:
+            self.close()
+            raise
+
+    def _answer(self) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        answer: dict[str, Any] = json.loads(line) if line else {"error": "the process ended without an answer"}
+        if "error" in answer:
+            raise SideFailed(f"{self.name}: {str(answer['error']).strip()}")
+        return answer
+
+    def ask(self, op: str, **arguments: object) -> dict[str, Any]:
+        """Have one operation done; raises `SideFailed` when it fails."""
+        assert self.process.stdin is not None
+        try:
+            self.process.stdin.write(json.dumps({"op": op, **arguments}) + "\n")
+            self.process.stdin.flush()
+        except BrokenPipeError as gone:
+            raise SideFailed(f"{self.name}: the process has ended") from gone
+        return self._answer()
+
+    def close(self) -> None:
+        """End the process."""
+        self.process.kill()
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout):
+            if pipe is not None:
+                pipe.close()
+
+
+def interleave(sides: Sequence[Side], rounds: int, op: str, key: str, **arguments: object) -> dict[str, float]:
+    """Medians of ``answer[key]`` by side. A side that fails is reported on standard error and left out from then on."""
+    figures: dict[str, list[float]] = {side.name: [] for side in sides}
+    failed: set[str] = set()
+    for _ in range(rounds):
+        for side in sides:
+            if side.name in failed:
+                continue
+            try:
+                figures[side.name].append(float(side.ask(op, **arguments)[key]))
+            except SideFailed as failure:
+                failed.add(side.name)
+                print(f"benches: {failure}", file=sys.stderr)
+    return medians({name: values for name, values in figures.items() if name not in failed})
+
+
+@contextmanager
+def model_server() -> Iterator[str]:
+    """A running model server on the other core; its base address, such as ``http://127.0.0.1:4711``."""
+    _, other = cores()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "benches.server"],
+        cwd=ROOT,
+        env=clean_environment({}),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: os.sched_setaffinity(0, {other}),
+    )
+    assert process.stdin is not None and process.stdout is not None
+    try:
+        yield f"http://127.0.0.1:{json.loads(process.stdout.readline())['port']}"
+    finally:
+        process.kill()
+        process.wait()
+        process.stdin.close()
+        process.stdout.close()
+
+
+def command_cpu(command: Sequence[str], cwd: Path, ok_codes: frozenset[int] = frozenset({0})) -> float:
+    """Seconds of CPU of a whole command, pinned to the measuring core; raises `SideFailed` when its exit code is not expected."""
+    core, _ = cores()
+    process = subprocess.Popen(
+        command,
+        cwd=cwd,
+        env=clean_environment({}),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: os.sched_setaffinity(0, {core}),
+    )
+    assert process.stderr is not None
+    with process.stderr:
+        said = process.stderr.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode not in ok_codes:
+        raise SideFailed(f"{' '.join(command)}: exit {process.returncode}: {said.strip()[-500:]}")
+    return usage.ru_utime + usage.ru_stime

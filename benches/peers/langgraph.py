@@ -1,0 +1,82 @@
+"""LangGraph: a graph of a model node and its `ToolNode` (`turns`), and a graph of one node that asks ChatOpenAI (`http`, `memory`)."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+from typing import Any, Literal, TypedDict
+
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_core.tools import tool
+from langchain_openai import ChatOpenAI
+from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode, tools_condition
+from pydantic import BaseModel
+
+from benches.peers import scenario
+from benches.worker import cpu_per_run
+
+
+class Sorted(BaseModel):
+    topic: Literal["Refund", "Shipping", "Other"]
+    confidence: float
+
+
+def turns(request: Mapping[str, Any]) -> Mapping[str, Any]:
+    steps = int(request["steps"])
+    script = [{"id": scenario_id} for scenario_id in (f"A-{step}" for step in range(steps))]
+
+    async def model(state: MessagesState) -> dict[str, Any]:
+        step = (len(state["messages"]) - 2) // 2
+        if step < steps:
+            call = {"name": "look_up", "args": script[step], "id": f"call_{step}", "type": "tool_call"}
+            return {"messages": [AIMessage(content="", tool_calls=[call])]}
+        return {"messages": [AIMessage(content=scenario.FINAL)]}
+
+    graph = StateGraph(MessagesState)
+    graph.add_node("model", model)
+    graph.add_node("tools", ToolNode([tool(scenario.look_up)]))
+    graph.add_edge(START, "model")
+    graph.add_conditional_edges("model", tools_condition)
+    graph.add_edge("tools", "model")
+    compiled = graph.compile()
+
+    async def run() -> None:
+        start = {"messages": [SystemMessage(scenario.INSTRUCTIONS), HumanMessage(scenario.QUESTION)]}
+        ended = await compiled.ainvoke(start, {"recursion_limit": 2 * steps + 10})
+        assert ended["messages"][-1].content == scenario.FINAL and len(ended["messages"]) == 2 * steps + 3
+
+    with asyncio.Runner() as runner:
+        return {"us": cpu_per_run(lambda: runner.run(run())) * 1e6 / steps}
+
+
+class State(TypedDict):
+    ticket: str
+    sorted: Sorted | None
+
+
+def classify() -> Any:
+    chat = ChatOpenAI(model="json", base_url=os.environ["BENCH_MODEL_URL"], max_retries=0, timeout=600)
+    structured = chat.with_structured_output(Sorted, method="json_schema")
+
+    async def node(state: State) -> dict[str, Any]:
+        return {"sorted": await structured.ainvoke([SystemMessage(scenario.SORT), HumanMessage(state["ticket"])])}
+
+    graph = StateGraph(State)
+    graph.add_node("classify", node)
+    graph.add_edge(START, "classify")
+    graph.add_edge("classify", END)
+    compiled = graph.compile()
+
+    async def call() -> None:
+        ended = await compiled.ainvoke({"ticket": scenario.TICKET, "sorted": None})
+        assert ended["sorted"].topic == "Refund"
+
+    return call
+
+
+OPS: dict[str, Any] = {"turns": turns}
+if "BENCH_MODEL_URL" in os.environ:
+    OPS["http"] = scenario.http_op(classify())
+    OPS["memory"] = scenario.memory_op(os.environ["BENCH_MODEL_URL"], classify())

@@ -1,0 +1,61 @@
+"""Pydantic AI: an agent over a `FunctionModel` (`turns`), and one over its OpenAI chat model with native structured output (`http`, `memory`)."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import BaseModel
+from pydantic_ai import Agent, ModelResponse, NativeOutput, TextPart, ToolCallPart, UsageLimits
+from pydantic_ai.models.function import FunctionModel
+from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.providers.openai import OpenAIProvider
+
+from benches.peers import scenario
+from benches.worker import cpu_per_run
+
+
+class Sorted(BaseModel):
+    topic: Literal["Refund", "Shipping", "Other"]
+    confidence: float
+
+
+def turns(request: Mapping[str, Any]) -> Mapping[str, Any]:
+    steps = int(request["steps"])
+    script = [scenario.proposed(step) for step in range(steps)]
+
+    async def model(messages: list[Any], info: Any) -> ModelResponse:
+        step = (len(messages) - 1) // 2
+        if step < steps:
+            return ModelResponse(parts=[ToolCallPart("look_up", script[step], tool_call_id=f"call_{step}")])
+        return ModelResponse(parts=[TextPart(scenario.FINAL)])
+
+    agent = Agent(FunctionModel(model), instructions=scenario.INSTRUCTIONS)
+    agent.tool_plain(scenario.look_up)
+
+    async def run() -> None:
+        limits = UsageLimits(request_limit=None)
+        ended = await agent.run(scenario.QUESTION, usage_limits=limits)
+        assert ended.output == scenario.FINAL and len(ended.all_messages()) == 2 * steps + 2
+
+    with asyncio.Runner() as runner:
+        return {"us": cpu_per_run(lambda: runner.run(run())) * 1e6 / steps}
+
+
+def classify() -> Any:
+    provider = OpenAIProvider(base_url=os.environ["BENCH_MODEL_URL"], api_key="none")
+    agent = Agent(OpenAIChatModel("json", provider=provider), instructions=scenario.SORT, output_type=NativeOutput(Sorted))
+
+    async def call() -> None:
+        ended = await agent.run(scenario.TICKET, model_settings={"timeout": 600})
+        assert ended.output.topic == "Refund"
+
+    return call
+
+
+OPS: dict[str, Any] = {"turns": turns}
+if "BENCH_MODEL_URL" in os.environ:
+    OPS["http"] = scenario.http_op(classify())
+    OPS["memory"] = scenario.memory_op(os.environ["BENCH_MODEL_URL"], classify())

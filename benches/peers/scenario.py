@@ -1,0 +1,96 @@
+"""What every side does in `turns`, `http` and `memory`, in plain Python. Standard library only."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from benches.worker import cpu_of, private_bytes
+
+INSTRUCTIONS = "Answer the ticket. Look every order up before you promise anything."
+QUESTION = "Where are my orders?"
+TICKET = "The kettle I bought last week does not heat. I want my money back for order A-42, please."
+SORT = "Sort the ticket into one topic: Refund, Shipping or Other, as JSON with topic and confidence."
+FINAL = "All of them are on the way."
+
+
+def look_up(id: str) -> dict[str, object]:
+    """Read one order by its public identifier."""
+    return {"id": id, "status": "paid", "total": "19.90"}
+
+
+def proposed(step: int) -> str:
+    """The arguments of the call that the model proposes at a step, as the JSON text that providers send."""
+    return json.dumps({"id": f"A-{step}"})
+
+
+def http_op(call: Callable[[], Awaitable[object]]) -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:
+    """The operation `http`: ``at_once`` runs beside each other, each making ``calls`` model calls; CPU milliseconds of a call.
+
+    One event loop serves all requests of the process, so that connections are kept as in a server that runs for long.
+    """
+    loop = asyncio.new_event_loop()
+
+    async def run(calls: int) -> None:
+        for _ in range(calls):
+            await call()
+
+    async def all_runs(at_once: int, calls: int) -> None:
+        await asyncio.gather(*(run(calls) for _ in range(at_once)))
+
+    def op(request: Mapping[str, Any]) -> Mapping[str, Any]:
+        at_once, calls = int(request["at_once"]), int(request["calls"])
+        seconds = cpu_of(lambda: loop.run_until_complete(all_runs(at_once, calls)))
+        return {"ms": seconds * 1000 / (at_once * calls)}
+
+    return op
+
+
+async def ask_server(address: str, path: str) -> int:
+    """What the model server answers about held requests."""
+    where = urlsplit(address)
+    reader, writer = await asyncio.open_connection(where.hostname, where.port)
+    try:
+        writer.write(f"GET {path} HTTP/1.1\r\nhost: bench\r\n\r\n".encode())
+        head = await reader.readuntil(b"\r\n\r\n")
+        size = int(head.lower().split(b"content-length:")[1].split()[0])
+        return int(json.loads(await reader.readexactly(size))["held"])
+    finally:
+        writer.close()
+
+
+def memory_op(address: str, call: Callable[[], Awaitable[object]]) -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:
+    """The operation `memory`: KiB a run of ``runs`` runs that all wait on the model, after one run that has ended."""
+
+    async def wait_for(held: int) -> None:
+        for _ in range(3000):
+            if await ask_server(address, "/held") >= held:
+                return
+            await asyncio.sleep(0.1)
+        raise TimeoutError(f"{held} requests never reached the server")
+
+    async def round_of(runs: int) -> int:
+        tasks = [asyncio.ensure_future(call()) for _ in range(runs)]
+        watch = asyncio.ensure_future(wait_for(runs))
+        await asyncio.wait([watch, *tasks], return_when=asyncio.FIRST_COMPLETED)
+        if not watch.done():
+            watch.cancel()
+            await next(task for task in tasks if task.done())
+        await watch
+        used = private_bytes()
+        await ask_server(address, "/release")
+        await asyncio.gather(*tasks)
+        return used
+
+    async def measure(runs: int) -> float:
+        await round_of(1)
+        before = private_bytes()
+        return (await round_of(runs) - before) / 1024 / runs
+
+    def op(request: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {"kib": asyncio.run(measure(int(request["runs"])))}
+
+    return op

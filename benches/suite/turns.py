@@ -1,0 +1,34 @@
+"""Overhead of a model turn with one tool call, with a model in memory: CPU microseconds a step of runs of 10, 100 and 300 steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+
+from benches.envs import LANGGRAPH, OPENAI_AGENTS, PYDANTIC_AI
+from benches.harness import Goal, Row, interleave, row
+from benches.sides import ael_side, peer_side, plain_side
+
+STEPS = (10, 100, 300)
+FLAT: Goal = ("<=", 1.5)
+GOALS: dict[str, Goal] = {
+    "hand": ("<=", 20),
+    LANGGRAPH.title: ("<=", 1 / 10),
+    PYDANTIC_AI.title: ("<=", 1 / 30),
+    OPENAI_AGENTS.title: ("<=", 1 / 30),
+}
+
+
+def rows(quick: bool) -> Iterator[Row]:
+    """Every length against every peer, and our longest against our shortest."""
+    with ExitStack() as stack:
+        peers = [peer_side(peer) for peer in (LANGGRAPH, PYDANTIC_AI, OPENAI_AGENTS)]
+        sides = [stack.enter_context(closing(side)) for side in (ael_side("turns"), plain_side("hand", "hand"), *peers) if side]
+        ours: dict[int, float | None] = {}
+        for steps in STEPS:
+            rounds = 1 if quick else 3 if steps == max(STEPS) else 5
+            found = interleave(sides, rounds, "turns", "us", steps=steps)
+            ours[steps] = found.get("ael")
+            for against, goal in GOALS.items():
+                yield row(f"turns/{steps}", "µs CPU a step", ours[steps], against, found.get(against), goal)
+        yield row("turns/flat", "µs CPU a step", ours[max(STEPS)], "ael at 10 steps", ours[min(STEPS)], FLAT)
