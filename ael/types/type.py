@@ -1,0 +1,199 @@
+"""What a type is: frozen values that compare by what they mean.
+
+Declared types (records, enums, errors, services …) are nominal and are referred to by name, `Named("main.Ticket")`, so that recursion
+needs nothing special; a `Definitions` table (see `definition.py`) says what stands behind a name. `Unknown` absorbs: whatever touches
+it is not reported again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class StringType:
+    """Text; `min` and `max` count characters (Unicode code points), `pattern` is an unanchored search, `format` an annotation or check."""
+
+    min: int | None = None
+    max: int | None = None
+    pattern: str | None = None
+    format: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class IntType:
+    """A whole number, exact, up to 4,096 bits; both bounds are included."""
+
+    min: int | None = None
+    max: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FloatType:
+    """A finite binary64 number; both bounds are included."""
+
+    min: float | None = None
+    max: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DecimalType:
+    """An exact decimal number; both bounds are included."""
+
+    min: Decimal | None = None
+    max: Decimal | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BoolType:
+    """`true` or `false`."""
+
+
+@dataclass(frozen=True, slots=True)
+class BytesType:
+    """Bytes, base64 in JSON; `min` and `max` count bytes."""
+
+    min: int | None = None
+    max: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TimestampType:
+    """A point in time, UTC, microseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class DateType:
+    """A calendar day."""
+
+
+@dataclass(frozen=True, slots=True)
+class DurationType:
+    """A length of time, microseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class JsonType:
+    """Any JSON value within the default bounds."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnitType:
+    """The one value of what gives nothing; `null` in JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class NullType:
+    """The type of `null`."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileType:
+    """Content with a media type; `media` is a pattern such as `image/*`, `max` counts bytes."""
+
+    media: str | None = None
+    max: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SecretType:
+    """A value that never leaves: no print, prompt, trace or journal."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiteralType:
+    """One value: `"low"`, `3`, `true`."""
+
+    value: str | int | bool
+
+
+@dataclass(frozen=True, slots=True)
+class ListType:
+    item: Type
+    min: int | None = None
+    max: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MapType:
+    """Keys are strings."""
+
+    value: Type
+    min: int | None = None
+    max: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A declared type, by its qualified name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnonymousRecord:
+    """What `parallel { a: f(), b: g() }` gives: named values, no declaration."""
+
+    fields: tuple[tuple[str, Type], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UnionType:
+    """At least two members, none a union, no member twice, `null` last."""
+
+    members: tuple[Type, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionType:
+    parameters: tuple[Type, ...]
+    result: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A type parameter of a generic `fn`."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Never:
+    """The type of what does not come back: `fail`, `return`, `break`. Fits everywhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """The type of what is wrong already. Fits everywhere and is never reported again."""
+
+
+Type: TypeAlias = (
+    StringType | IntType | FloatType | DecimalType | BoolType | BytesType | TimestampType | DateType | DurationType | JsonType
+    | UnitType | NullType | FileType | SecretType | LiteralType | ListType | MapType | Named | AnonymousRecord | UnionType
+    | FunctionType | Variable | Never | Unknown
+)  # fmt: skip
+
+
+def union(*members: Type) -> Type:
+    """The union of `members`, flattened, without doubles, `null` last; a single member is itself."""
+    flat: dict[Type, None] = {}
+    for member in members:
+        for part in member.members if isinstance(member, UnionType) else (member,):
+            if isinstance(part, Unknown):
+                return part
+            if not isinstance(part, Never):
+                flat[part] = None
+    if not flat:
+        return Never()
+    if NullType() in flat:
+        del flat[NullType()]
+        flat[NullType()] = None
+    parts = tuple(flat)
+    return parts[0] if len(parts) == 1 else UnionType(parts)
+
+
+def optional(inner: Type) -> Type:
+    """`T?`."""
+    return union(inner, NullType())
