@@ -1,0 +1,320 @@
+"""What the run time asks of the world: models, stores, approvals, clocks. Adapters implement these; the run time knows no adapter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from enum import Enum
+from typing import Literal, Protocol
+
+from ael.types.value import File
+
+# --- models ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOffer:
+    """A tool as a model sees it: a name legal for every provider, a description, and the JSON Schema (2020-12) of its input."""
+
+    name: str
+    description: str
+    schema: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class OutputShape:
+    """The type that a node's final result must decode into, as JSON Schema; `text` when that is a plain String."""
+
+    schema: Mapping[str, object]
+    text: bool
+    name: str
+    description: str = ""
+
+
+ToolChoice = Literal["auto", "any", "none"] | str
+"""`auto`, `any`, `none`, or the name of one offered tool."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationSpec:
+    """What stays the same over all turns of one conversation (capabilities cannot change between turns: feature A2.6)."""
+
+    model: str
+    settings: Mapping[str, object]
+    system: str
+    tools: tuple[ToolOffer, ...]
+    output: OutputShape
+    tool_choice: ToolChoice = "auto"
+    parallel_calls: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one wire attempt in disjoint classes. `estimated` when the provider did not report them (K04)."""
+
+    input: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    output: int = 0
+    reasoning: int = 0
+    estimated: bool = False
+
+    @property
+    def total(self) -> int:
+        return self.input + self.cache_read + self.cache_write + self.output + self.reasoning
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input + other.input,
+            self.cache_read + other.cache_read,
+            self.cache_write + other.cache_write,
+            self.output + other.output,
+            self.reasoning + other.reasoning,
+            self.estimated or other.estimated,
+        )
+
+
+class Stop(Enum):
+    """Why a turn ended; each has one meaning (K33)."""
+
+    DONE = "done"
+    CALLS = "calls"
+    CUT = "cut"
+    REFUSED = "refused"
+    FILTERED = "filtered"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedCall:
+    """A tool call that a model proposes. `arguments` is the raw JSON text (None when absent); `id` is the provider's and only echoed."""
+
+    id: str
+    name: str
+    arguments: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """Blocks that go back to the same provider byte for byte (reasoning, signatures); never to another (K37)."""
+
+    provider: str
+    blocks: tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelTurn:
+    """One answer of a model. `final` is the raw text of a structured result (native, or of the `final` tool), else None."""
+
+    text: str
+    calls: tuple[ProposedCall, ...]
+    stop: Stop
+    usage: Usage | None
+    final: str | None = None
+    opaque: Opaque | None = None
+    model: str = ""
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolAnswer:
+    """The one answer that a proposed call gets. `content` is text as the model reads it."""
+
+    call: ProposedCall
+    content: str
+    is_error: bool
+
+
+class ModelErrorKind(Enum):
+    """What went wrong on the wire. Only UNAVAILABLE leads to a retry or a fallback model."""
+
+    UNAVAILABLE = "unavailable"
+    BAD_REQUEST = "bad request"
+    NOT_AUTHORISED = "not authorised"
+    NOT_FOUND = "not found"
+    OVERFLOW = "context overflow"
+    MALFORMED = "malformed"
+    INCOMPLETE = "incomplete"
+
+
+class ModelError(Exception):
+    """A wire attempt that gave no turn. `retry_after` in seconds; `usage` what it cost all the same; `message` is outside text, bounded."""
+
+    def __init__(
+        self,
+        kind: ModelErrorKind,
+        message: str,
+        *,
+        status: int | None = None,
+        retry_after: float | None = None,
+        usage: Usage | None = None,
+        limit: int | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+        self.status = status
+        self.retry_after = retry_after
+        self.usage = usage
+        self.limit = limit
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """Text of the turn under way, as it streams."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class FinalDelta:
+    """A piece of the structured result under way."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallStarted:
+    """The model began to propose a call of this name."""
+
+    name: str
+
+
+ModelEvent = TextDelta | FinalDelta | CallStarted
+
+
+class Conversation(Protocol):
+    """One conversation with one model. History is kept encoded: a message is serialised once, when it is added."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of the encoded request without its token maximum: what an estimate of the prompt's tokens starts from."""
+
+    def user(self, text: str, files: Sequence[File] = ()) -> None:
+        """Add a user message (input data, or the problems of a result that did not check)."""
+
+    def turn(self, turn: ModelTurn) -> None:
+        """Add an answer of the model, with its opaque parts if they are this provider's."""
+
+    def answers(self, answers: Sequence[ToolAnswer]) -> None:
+        """Add the answers of the last turn's calls, in the order of the calls."""
+
+    async def ask(self, max_tokens: int, last: bool, on_event: Callable[[ModelEvent], None] | None) -> ModelTurn:
+        """Make exactly one wire attempt. `last`: no further model call will follow, so no tool may be called.
+
+        Raises `ModelError`. Never retries by itself (one owner of retries). Cancelling the task closes the request.
+        """
+
+
+class ModelProvider(Protocol):
+    """A provider of models, bound to credentials and an endpoint by the deployment."""
+
+    @property
+    def name(self) -> str:
+        """The provider's name for prices and traces (`openai`, `anthropic`, `scripted` …)."""
+
+    @property
+    def window(self) -> int | None:
+        """The context window in tokens, if known."""
+
+    @property
+    def max_output(self) -> int:
+        """The most output tokens asked for when no budget says less."""
+
+    def converse(self, spec: ConversationSpec) -> Conversation:
+        """Start a conversation. Nothing is sent yet."""
+
+    async def close(self) -> None:
+        """Release connections."""
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Prices per million tokens, in the money of the budget; `since` is the date they hold from (ISO 8601)."""
+
+    input: Decimal
+    output: Decimal
+    cache_read: Decimal
+    cache_write: Decimal
+    since: str = ""
+
+
+class Prices(Protocol):
+    def price(self, provider: str, model: str) -> Price | None:
+        """The price of a model, None when unknown (then it is never called under a money budget: K03)."""
+
+
+# --- approvals -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalRequest:
+    """A call that waits for a person: bound to tool, exact arguments, run, position and tenant (K30)."""
+
+    run: str
+    step: str
+    tenant: str
+    tool: str
+    role: str | None
+    arguments: Mapping[str, object]
+    digest: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What the person said. `arguments` when they were edited: then they are checked like a new call."""
+
+    approved: bool
+    by: str
+    reason: str = ""
+    arguments: Mapping[str, object] | None = None
+
+
+class Approver(Protocol):
+    async def decide(self, request: ApprovalRequest) -> Decision:
+        """Ask. May wait long; is cancelled with the run."""
+
+
+# --- stores and clocks -----------------------------------------------------------------------------------------------
+
+
+class StorePort(Protocol):
+    """A typed durable map as a deployment binds it: keys are strings, values JSON forms already encoded."""
+
+    async def get(self, key: str) -> object | None: ...
+
+    async def put(self, key: str, value: object, token: str) -> None:
+        """Write. `token` is the idempotency key: the same one twice acts once."""
+
+    async def remove(self, key: str, token: str) -> bool: ...
+
+    async def entries(self, limit: int) -> list[tuple[str, object]]: ...
+
+    async def close(self) -> None: ...
+
+
+class Clock(Protocol):
+    """Time, injected: `monotonic` in seconds, `now` in seconds since the epoch, and sleeping."""
+
+    def monotonic(self) -> float: ...
+
+    def now(self) -> float: ...
+
+    async def sleep(self, seconds: float) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class CallContext:
+    """What goes with a call to the outside: identity, key and time left, passed explicitly (K40)."""
+
+    run: str
+    step: str
+    key: str
+    tenant: str
+    caller: str
+    permission: str
+    deadline: float
+    trace_parent: str
+    extra: Mapping[str, str] = field(default_factory=dict)
