@@ -1,0 +1,147 @@
+"""What the check gives: side tables keyed by node, and the specs of everything declared. Nothing here holds a value or code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from ael.syntax import nodes as n
+from ael.types.definition import Definition
+from ael.types.signature import Effects, Signature
+from ael.types.spec import (
+    ModelSpec,
+    NodeSpec,
+    OperationSpec,
+    PermissionSpec,
+    ProvideSpec,
+    RoleSpec,
+    ServiceSpec,
+    StoreSpec,
+    TestSpec,
+    ToolSpec,
+)
+from ael.types.type import Type
+
+
+@dataclass(frozen=True, eq=False)
+class Local:
+    """A local name: a parameter, `let`, `var`, binder. `slot` is unique within its top-level callable (`x`, `x_2`)."""
+
+    name: str
+    slot: str
+    mutable: bool
+    type: Type
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What a `Reference` or a `FieldAccess` means when it is no field read.
+
+    `kind`: `const`, `function` (a function value), `variant` (plain, the value is `member`), `record`, `enum`, `error`, `service`, `store`, `model`,
+    `tool`, `node`, `type` (a built-in or alias, before `.check`), `module`, `call_key` (`call.key` in a body), `fault`. `name` is qualified.
+    """
+
+    kind: Literal[
+        "const", "function", "variant", "record", "enum", "error", "service", "store", "model", "tool", "node", "agent", "type", "module",
+        "call_key", "fault", "provide", "permission", "builtin",
+    ]  # fmt: skip
+    name: str
+    member: str = ""
+
+
+Resolved: TypeAlias = Local | Meaning
+
+
+@dataclass(frozen=True)
+class CallInfo:
+    """What a call does.
+
+    `kind`:
+    - `function`: an AEL `fn`, `name` qualified; compiled to `def`, or `async def` when it acts.
+    - `effect`: a tool, node, operation or store operation (`main.notes.put`), or a built-in effect (`std.now`), through `Step`.
+    - `record`, `error`, `variant` (`name` is `Enum.Variant` qualified): makes a value.
+    - `builtin`: a pure function of the language or a method of a built-in type, by its name in the back end (`list.map`, `string.trim`).
+    - `value`: a function value (a local, a parameter).
+    - `check`: `T.check(x)`; the type is in `CheckedProgram.type_arguments[call]`.
+
+    `arguments` are in parameter order (for a method the receiver first); None where the default or absence holds. `acts` says whether
+    the call must be awaited.
+    """
+
+    kind: Literal["function", "effect", "record", "error", "variant", "builtin", "value", "check"]
+    name: str
+    arguments: tuple[n.Expr | None, ...]
+    acts: bool = False
+
+
+@dataclass(frozen=True)
+class PatternInfo:
+    """What a `TypePattern` or `VariantPattern` tests.
+
+    `kind`: `error` (a declared error by qualified name, in a `catch`, or a record that is an error in a union), `fault` (a `FaultKind` or `Fault` for
+    any), `uncertain`, `variant` (`name` is the variant; plain ones are strings), `type` (a union member: `type` says which).
+    """
+
+    kind: Literal["error", "fault", "uncertain", "variant", "type"]
+    name: str
+    type: Type | None = None
+
+
+@dataclass
+class Tables:
+    """The side tables of one module, filled in by the check and read-only afterwards."""
+
+    types: dict[n.Node, Type] = field(default_factory=dict)
+    resolved: dict[n.Node, Resolved] = field(default_factory=dict)
+    """For `Reference` and `FieldAccess` expressions that are names, and `Assign.name`."""
+    locals: dict[n.Node, Local] = field(default_factory=dict)
+    """For the node that declares it: `Parameter`, `LambdaParameter`, `Let`, and the `Name` of a binder in a pattern, `for` or `parallel`."""
+    calls: dict[n.Call, CallInfo] = field(default_factory=dict)
+    patterns: dict[n.Node, PatternInfo] = field(default_factory=dict)
+    fields: dict[n.Node, str] = field(default_factory=dict)
+    """The wire name that a `FieldAccess`, `FieldValue`, or `FieldPattern` reads."""
+    optional_reads: set[n.Node] = field(default_factory=set)
+    """The `FieldAccess` nodes that read an optional field, so that an absent key gives null."""
+    written: dict[n.Node, Type] = field(default_factory=dict)
+    """What each `TypeExpr` means."""
+    type_arguments: dict[n.Node, Type] = field(default_factory=dict)
+    acting: set[n.Node] = field(default_factory=set)
+    """`FunctionDecl`, `Lambda`, `ToolDecl`, `NodeDecl`, `ParallelFor` … whose code awaits something."""
+    failures: dict[n.Node, frozenset[str]] = field(default_factory=dict)
+    """For `Try` and `Catch`: the errors (qualified), `Uncertain` included, that can come out of the operand."""
+
+
+@dataclass(frozen=True)
+class CheckedModule:
+    """A module that was checked. `name` qualifies what it declares (`main`, `orders`, `std/text`)."""
+
+    name: str
+    tree: n.Module
+    tables: Tables
+
+
+@dataclass(frozen=True)
+class CheckedProgram:
+    """A whole program without errors. Keys are qualified names (`main.answer`, `orders.Orders.get`)."""
+
+    modules: Mapping[str, CheckedModule]
+    main: str
+    definitions: Mapping[str, Definition]
+    signatures: Mapping[str, Signature]
+    effects: Mapping[str, Effects]
+    declarations: Mapping[str, tuple[str, n.Declaration]]
+    """Qualified name -> (module, node) of functions, tools, nodes, consts …; operations of services and functions of provides included in their declaration."""
+    permissions: Mapping[str, PermissionSpec]
+    roles: Mapping[str, RoleSpec]
+    tools: Mapping[str, ToolSpec]
+    nodes: Mapping[str, NodeSpec]
+    services: Mapping[str, ServiceSpec]
+    operations: Mapping[str, OperationSpec]
+    provides: Mapping[str, ProvideSpec]
+    stores: Mapping[str, StoreSpec]
+    models: Mapping[str, ModelSpec]
+    tests: tuple[TestSpec, ...]
+    constants: Mapping[str, object]
+    """Values of `const`s and of defaults that are literal; a `const` is always a constant expression."""
+    digest: str

@@ -1,0 +1,141 @@
+"""A compiled program: specs with their code. What the run time gets; nothing above this is loaded to run one.
+
+Calling convention of compiled code: what acts is `async def f(k, a, b)` with the frame `k` first; what does not is `def f(a, b)`. Arguments
+are positional, in parameter order; an absent optional one is None. A frame is the only way to the world.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from ael.types.definition import Definition
+from ael.types.signature import Signature
+from ael.types.spec import (
+    ModelSpec,
+    NodeSpec,
+    OperationSpec,
+    PermissionSpec,
+    ProvideSpec,
+    RoleSpec,
+    ServiceSpec,
+    StoreSpec,
+    TestSpec,
+    ToolSpec,
+)
+
+Code = Callable[..., Any]
+
+
+class Frame(Protocol):
+    """What compiled code is given: its place in the run. `site` numbers the call sites of a callable from 0, stable for one program digest.
+
+    The structural path of a call is the frame's path, the site, and how many times this frame came by that site, so that no counter
+    runs over the whole run (runtime.md, section 5).
+    """
+
+    @property
+    def key(self) -> str:
+        """`call.key`: the idempotency key of the tool or operation whose body this is."""
+
+    def enter(self, site: int) -> Frame:
+        """The frame for calling an acting AEL function. Raises the fault `TooDeep` at the depth cap."""
+
+    async def act(self, site: int, target: str, arguments: tuple[object, ...]) -> object:
+        """A tool, node, operation, store operation or built-in effect, by qualified name."""
+
+    async def parallel_for(
+        self, site: int, items: Sequence[object], limit: int | None, body: Callable[[Frame, object], Awaitable[object]]
+    ) -> list[object]:
+        """Run `body` for each item, at most `limit` at once; the first failure cancels the rest and is raised."""
+
+    async def parallel_record(
+        self, site: int, branches: Sequence[tuple[str, Callable[[Frame], Awaitable[object]]]]
+    ) -> dict[str, object]:
+        """Run the branches beside each other."""
+
+    def release(self, site: int, value: object, reason: str) -> object:
+        """`release(x, "why")`: recorded in the trace, gives `x`."""
+
+    async def script(self, model: str, turns: Sequence[object]) -> None:
+        """`script model [ … ]` in a test."""
+
+    def calls(self, target: str) -> int:
+        """`calls(tool)` in a test: how often it ran."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledTool:
+    """`body` acts (`async def body(k, …)`), None for an `extern`. `approval_when(…)` and `key(…)` are pure, over the arguments."""
+
+    spec: ToolSpec
+    body: Code | None
+    approval_when: Code | None = None
+    key: Code | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """`require COND, "message"`: `check(output, *parameters) -> bool`; `text` is the condition as written, for the model."""
+
+    check: Code
+    text: str
+    message: Code | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledNode:
+    """`body` is `async def body(k, …)` of a deterministic node. `input(*parameters)` gives a dict name -> value, None for all parameters."""
+
+    spec: NodeSpec
+    body: Code | None = None
+    input: Code | None = None
+    requirements: tuple[Requirement, ...] = ()
+    examples: tuple[tuple[object, object], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledProvide:
+    """`operations`: operation's own name -> `async def op(k, …)`."""
+
+    spec: ProvideSpec
+    operations: Mapping[str, Code]
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledTest:
+    spec: TestSpec
+    body: Code
+
+
+@dataclass
+class Halt:
+    """The flag that compiled code tests at loop back edges and function entries: a list so that testing it is one subscript.
+
+    `flag[0]` is None while code may go on, else the exception to raise.
+    """
+
+    flag: list[BaseException | None] = field(default_factory=lambda: [None])
+
+
+@dataclass(frozen=True)
+class CompiledUnit:
+    """An immutable program. `functions` has every AEL function by qualified name, for embedding and tests."""
+
+    digest: str
+    definitions: Mapping[str, Definition]
+    signatures: Mapping[str, Signature]
+    permissions: Mapping[str, PermissionSpec]
+    roles: Mapping[str, RoleSpec]
+    tools: Mapping[str, CompiledTool]
+    nodes: Mapping[str, CompiledNode]
+    services: Mapping[str, ServiceSpec]
+    operations: Mapping[str, OperationSpec]
+    provides: Mapping[str, CompiledProvide]
+    stores: Mapping[str, StoreSpec]
+    models: Mapping[str, ModelSpec]
+    tests: tuple[CompiledTest, ...]
+    functions: Mapping[str, Code]
+    main: str
+    halt: Halt = field(default_factory=Halt)

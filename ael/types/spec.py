@@ -1,0 +1,183 @@
+"""What a checked declaration amounts to, without code: the facts that the check establishes and the run time enforces.
+
+Durations are milliseconds, sizes bytes, money a Decimal in US dollars. `None` means "not said": the deployment's default holds.
+Zero means zero, never "no limit" (K03).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Literal
+
+from ael.types.definition import EnumDef, RecordDef
+from ael.types.signature import Repeat, Signature
+from ael.types.type import Type
+
+
+@dataclass(frozen=True, slots=True)
+class RetrySpec:
+    """Retries of something idempotent after a temporary failure; `attempts` counts the first one."""
+
+    attempts: int = 3
+    backoff: Literal["fixed", "linear", "exponential"] = "exponential"
+    base: int = 200
+    cap: int = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetSpec:
+    """What may be spent; also what a policy's `steps` and `tool_calls` say. `time` in milliseconds."""
+
+    tokens: int | None = None
+    cost: Decimal | None = None
+    time: int | None = None
+    steps: int | None = None
+    tool_calls: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LimitSpec:
+    """Sizes in bytes of a tool's whole input and result; `concurrent` calls at once."""
+
+    input: int | None = None
+    output: int | None = None
+    concurrent: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalSpec:
+    """`approval required by ROLE when COND`; the condition is compiled beside (`CompiledTool.approval_when`)."""
+
+    role: str | None
+    conditional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PermissionSpec:
+    """A declared permission; `includes` is transitive and holds the permission itself."""
+
+    name: str
+    doc: str
+    includes: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class RoleSpec:
+    name: str
+    doc: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """`timeout` None is "not said", -1 is `timeout none`. `extern` is "module:function" for a Python function."""
+
+    name: str
+    signature: Signature
+    doc: str
+    permission: str
+    repeat: Repeat
+    timeout: int | None = None
+    limit: LimitSpec = field(default_factory=LimitSpec)
+    approval: ApprovalSpec | None = None
+    retry: RetrySpec | None = None
+    taints: bool = False
+    parallel: bool = False
+    extern: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PolicySpec:
+    """`one_call`, or `loop` with its bounds in the node's `BudgetSpec`."""
+
+    kind: Literal["one_call", "loop"]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSpec:
+    """`model` None means deterministic. `tools` are qualified names of tools, nodes and agents, in the order written.
+
+    `instructions` is the whole trusted text, each parameter that it names replaced by `<input name="…"/>`. `grants` is closed under
+    `includes`. `history_keep` is the N of `history keep N`; `history_summarize` the other form.
+    """
+
+    name: str
+    signature: Signature
+    doc: str
+    grants: frozenset[str]
+    model: str | None = None
+    policy: PolicySpec | None = None
+    tools: tuple[str, ...] = ()
+    budget: BudgetSpec = field(default_factory=BudgetSpec)
+    attempts: int | None = None
+    tool_choice: str = "auto"
+    instructions: str = ""
+    history_keep: int | None = None
+    history_summarize: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OperationSpec:
+    """An operation of a service; `name` is `module.Service.operation`."""
+
+    name: str
+    signature: Signature
+    doc: str
+    permission: str | None
+    repeat: Repeat
+    timeout: int | None = None
+    retry: RetrySpec | None = None
+    limit: LimitSpec = field(default_factory=LimitSpec)
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceSpec:
+    name: str
+    doc: str
+    operations: tuple[OperationSpec, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProvideSpec:
+    """An implementation of `service`; `name` is the alias or the service's name, qualified by the providing module."""
+
+    name: str
+    service: str
+    grants: frozenset[str]
+    limit: LimitSpec = field(default_factory=LimitSpec)
+
+
+@dataclass(frozen=True, slots=True)
+class StoreSpec:
+    """`store notes: Map<String, Note> needs notes.write`; `value` is the type of the map's values.
+
+    Reading needs `permission` or a permission that it includes only when it is declared; all its operations need it.
+    """
+
+    name: str
+    value: Type
+    permission: str | None
+    doc: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSpec:
+    """A declared model: `provider`, `model` (the provider's name of it), other settings, and the qualified name of its fallback."""
+
+    name: str
+    provider: str | None
+    model: str | None
+    settings: tuple[tuple[str, object], ...] = ()
+    fallback: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TestSpec:
+    """A `test` block; `name` is its title, `line` where it starts."""
+
+    name: str
+    module: str
+    line: int
+
+
+Declared = RecordDef | EnumDef
