@@ -1,0 +1,1 @@
+"""The catalogue of diagnostics, one module for each area of codes."""

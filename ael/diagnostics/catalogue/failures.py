@@ -1,0 +1,5 @@
+"""Matching, errors and faults (AEL04xx): code -> title."""
+
+from __future__ import annotations
+
+CODES: dict[str, str] = {}

@@ -1,0 +1,5 @@
+"""What gets its meaning in a later release (AEL10xx): code -> title."""
+
+from __future__ import annotations
+
+CODES: dict[str, str] = {}

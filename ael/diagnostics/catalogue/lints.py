@@ -1,0 +1,5 @@
+"""Advice (AEL11xx, warnings): code -> title."""
+
+from __future__ import annotations
+
+CODES: dict[str, str] = {}

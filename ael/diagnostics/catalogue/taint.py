@@ -1,0 +1,5 @@
+"""Outside data (AEL07xx): code -> title."""
+
+from __future__ import annotations
+
+CODES: dict[str, str] = {}

@@ -1,0 +1,22 @@
+"""All diagnostic codes with their titles. A code is never reused and never changes its meaning."""
+
+from __future__ import annotations
+
+from ael.diagnostics.catalogue import (
+    effects,
+    failures,
+    later,
+    lints,
+    names,
+    nodes,
+    outcomes,
+    project,
+    syntax,
+    taint,
+    types,
+)
+
+_AREAS = (syntax, names, types, failures, effects, nodes, taint, project, outcomes, later, lints)
+
+TITLES: dict[str, str] = {code: title for area in _AREAS for code, title in area.CODES.items()}
+"""Code (`AEL0203`) -> short title, as its page `docs/errors/AEL0203.md` is headed."""
