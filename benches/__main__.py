@@ -10,22 +10,19 @@ import sys
 from collections.abc import Callable, Iterator
 
 from benches.harness import Row
-from benches.suite import check, decode, http, memory, plain, turns
+from benches.suite import turns
 
 BENCHMARKS: dict[str, Callable[[bool], Iterator[Row]]] = {
     "turns": turns.rows,
-    "http": http.rows,
-    "plain": plain.rows,
-    "decode": decode.rows,
-    "check": check.rows,
-    "memory": memory.rows,
 }
 
 
 def table_line(row: Row) -> str:
     """The row for people."""
     shown = ["-" if part is None else f"{part:,.4g}" for part in (row.value, row.against_value, row.ratio)]
-    verdict = "" if row.target is None else f"{row.target:>10}  {'ok' if row.ok else 'MISSED' if row.ok is False else '?'}"
+    verdict = (
+        "" if row.target is None else f"{row.target:>10}  {'ok' if row.ok else 'MISSED' if row.ok is False else '?'}"
+    )
     return f"{row.name:<22} {shown[0]:>9} {row.unit:<20} {row.against:<28} {shown[1]:>9}  ratio {shown[2]:>9} {verdict}"
 
 

@@ -1,6 +1,7 @@
 """The peers' own environments: one virtual environment a peer, with pinned versions, kept outside the repository.
 
-They are made on first use under ``$AEL_BENCHES_CACHE`` (default ``~/.cache/ael-benches``) and found again by the digest of their pins.
+They are made on first use under ``$AEL_BENCHES_CACHE`` (default ``~/.cache/ael-benches``) and found again by the
+digest of their pins.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ class Peer:
 
 
 LANGGRAPH = Peer(
-    "langgraph", ("langgraph==1.2.24", "langchain-openai==1.7.4", "langchain-core==1.8.3", "openai==3.57.0", "httpx==0.28.1")
+    "langgraph",
+    ("langgraph==1.2.24", "langchain-openai==1.7.4", "langchain-core==1.8.3", "openai==3.57.0", "httpx==0.28.1"),
 )
 PYDANTIC_AI = Peer("pydantic_ai", ("pydantic-ai-slim[openai]==2.68.0", "openai==3.57.0", "httpx2==2.16.2"))
 OPENAI_AGENTS = Peer("openai_agents", ("openai-agents==0.24.0", "openai==3.57.0", "httpx2==2.16.2"))
@@ -48,15 +50,22 @@ def home(peer: Peer) -> Path:
     return cache() / f"{peer.name}-{digest}"
 
 
+def run(command: list[str]) -> None:
+    """Run a step of making an environment; what it says is shown only when it fails."""
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.stderr.write(done.stderr)
+        done.check_returncode()
+
+
 def python_of(peer: Peer) -> Path:
     """The peer's interpreter; makes the environment when it is not there. Raises `CalledProcessError` when that fails."""
     folder = home(peer)
     python = folder / "bin" / "python"
     if not (folder / "done").exists():
         shutil.rmtree(folder, ignore_errors=True)
-        subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True, stdout=sys.stderr)
-        install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *peer.pins]
-        subprocess.run(install, check=True, stdout=sys.stderr)
+        run([sys.executable, "-m", "venv", str(folder)])
+        run([str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *peer.pins])
         (folder / "done").touch()
     return python
 

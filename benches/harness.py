@@ -1,7 +1,7 @@
 """Interleaved measurements in separate processes on one core, and the line that reports a result.
 
-Every side answers the same request in turn, round after round, so that a noisy moment of the machine falls on all of them; the median of a side's
-rounds is its figure. CPU time is measured, not the clock on the wall, unless a benchmark says otherwise.
+Every side answers the same request in turn, round after round, so that a noisy moment of the machine falls on all of
+them; the median of a side's rounds is its figure. CPU time is measured, not the clock on the wall.
 """
 
 from __future__ import annotations
@@ -174,7 +174,8 @@ def model_server() -> Iterator[str]:
         text=True,
         preexec_fn=lambda: os.sched_setaffinity(0, {other}),
     )
-    assert process.stdin is not None and process.stdout is not None
+    assert process.stdin is not None
+    assert process.stdout is not None
     try:
         yield f"http://127.0.0.1:{json.loads(process.stdout.readline())['port']}"
     finally:

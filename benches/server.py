@@ -1,14 +1,16 @@
 """A cheap OpenAI-compatible server for benchmarks: one process, loopback only, standard library only.
 
-``python -m benches.server`` prints ``{"port": N}`` and serves until its standard input ends. The first part of the path says how it behaves:
+``python -m benches.server`` prints ``{"port": N}`` and serves until its standard input ends. The first part of the
+path says how it behaves:
 
 - ``/now/v1/chat/completions`` answers at once;
 - ``/wait/MS/v1/chat/completions`` answers after that many milliseconds;
 - ``/hold/v1/chat/completions`` answers when ``GET /release`` is asked, so that a client can be measured while it waits;
 - ``GET /held`` answers with the number of requests held.
 
-The model's name says what is answered: ``json`` a JSON object as text, ``loop-N`` a call of the tool ``look_up`` until the request carries N tool
-results, then a text. A request with ``"stream": true`` gets server-sent events. Any model answers with fixed token counts.
+The model's name says what is answered: ``json`` a JSON object as text, ``loop-N`` a call of the tool ``look_up`` until
+the request carries N tool results, then a text. A request with ``"stream": true`` gets server-sent events. Any model
+answers with fixed token counts.
 """
 
 from __future__ import annotations
@@ -36,12 +38,12 @@ def completion(call: int | None, stream: bool) -> bytes:
         function = {"name": "look_up", "arguments": json.dumps({"id": f"A-{call}"})}
         message["tool_calls"] = [{"index": 0, "id": f"call_{call}", "type": "function", "function": function}]
     reason = "stop" if call is None else "tool_calls"
-    shared = {"id": "chatcmpl-1", "created": 1_700_000_000, "model": "bench"}
+    shared: dict[str, object] = {"id": "chatcmpl-1", "created": 1_700_000_000, "model": "bench"}
     if not stream:
         choice = {"index": 0, "message": message, "finish_reason": reason}
         body = json.dumps(shared | {"object": "chat.completion", "choices": [choice], "usage": _USAGE}).encode()
         return http(body, b"application/json")
-    chunks = [
+    chunks: list[dict[str, object]] = [
         {"choices": [{"index": 0, "delta": message, "finish_reason": None}]},
         {"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]},
         {"choices": [], "usage": _USAGE},
@@ -123,7 +125,9 @@ class Connection(asyncio.Protocol):
             case b"release":
                 self.transport.write(http(b'{"held": %d}' % self.held.release(), b"application/json"))
             case _:
-                self.transport.write(http(b'{"error": {"message": "no such path"}}', b"application/json", b"404 Not Found"))
+                self.transport.write(
+                    http(b'{"error": {"message": "no such path"}}', b"application/json", b"404 Not Found")
+                )
 
 
 async def serve() -> None:

@@ -1,7 +1,8 @@
 """A measured process: reads one JSON request a line, answers one JSON object a line. Standard library only.
 
-It runs as ``python -m benches.worker MODULE`` in the environment of the side that is measured. ``MODULE`` has a mapping ``OPS`` from the name of an
-operation to a function of a mapping to a mapping; an operation measures itself, because only the process knows when its own work begins.
+It runs as ``python -m benches.worker MODULE`` in the environment of the side that is measured. ``MODULE`` has a mapping
+``OPS`` from the name of an operation to a function of a mapping to a mapping; an operation measures itself, because only
+the process knows when its own work begins.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def cpu_per_run(run: Callable[[], object], least: float = 0.2) -> float:
 
 
 def private_bytes() -> int:
-    """Resident memory of this process in bytes after a collection, without what it shares with others (Linux ``smaps_rollup``)."""
+    """Resident memory of this process in bytes, not shared with others (Linux ``smaps_rollup``), after a collection."""
     gc.collect()
     with open("/proc/self/smaps_rollup", encoding="ascii") as rollup:
         return sum(int(line.split()[1]) * 1024 for line in rollup if line.startswith("Private_"))

@@ -1,8 +1,9 @@
-"""LangGraph: a graph of a model node and its `ToolNode` (`turns`), and a graph of one node that asks ChatOpenAI (`http`, `memory`)."""
+"""LangGraph: a graph of a model node and its `ToolNode` (`turns`), and one of a node that asks ChatOpenAI (`http`)."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from collections.abc import Mapping
 from typing import Any, Literal, TypedDict
@@ -25,7 +26,7 @@ class Sorted(BaseModel):
 
 def turns(request: Mapping[str, Any]) -> Mapping[str, Any]:
     steps = int(request["steps"])
-    script = [{"id": scenario_id} for scenario_id in (f"A-{step}" for step in range(steps))]
+    script = [json.loads(scenario.proposed(step)) for step in range(steps)]
 
     async def model(state: MessagesState) -> dict[str, Any]:
         step = (len(state["messages"]) - 2) // 2
@@ -45,7 +46,8 @@ def turns(request: Mapping[str, Any]) -> Mapping[str, Any]:
     async def run() -> None:
         start = {"messages": [SystemMessage(scenario.INSTRUCTIONS), HumanMessage(scenario.QUESTION)]}
         ended = await compiled.ainvoke(start, {"recursion_limit": 2 * steps + 10})
-        assert ended["messages"][-1].content == scenario.FINAL and len(ended["messages"]) == 2 * steps + 3
+        assert ended["messages"][-1].content == scenario.FINAL
+        assert len(ended["messages"]) == 2 * steps + 3
 
     with asyncio.Runner() as runner:
         return {"us": cpu_per_run(lambda: runner.run(run())) * 1e6 / steps}

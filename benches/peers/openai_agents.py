@@ -1,4 +1,4 @@
-"""OpenAI Agents: an agent over a model in memory (`turns`), and one over chat completions with an output type (`http`, `memory`)."""
+"""OpenAI Agents: an agent over a model in memory (`turns`), and one over chat completions with an output type (`http`)."""
 
 from __future__ import annotations
 
@@ -55,7 +55,8 @@ def turns(request: Mapping[str, Any]) -> Mapping[str, Any]:
     async def run() -> None:
         agent = Agent(name="bench", instructions=scenario.INSTRUCTIONS, tools=tools, model=Scripted(script))
         ended = await Runner.run(agent, scenario.QUESTION, max_turns=steps + 5, run_config=QUIET)
-        assert ended.final_output == scenario.FINAL and len(ended.new_items) == 2 * steps + 1
+        assert ended.final_output == scenario.FINAL
+        assert len(ended.new_items) == 2 * steps + 1
 
     with asyncio.Runner() as runner:
         return {"us": cpu_per_run(lambda: runner.run(run())) * 1e6 / steps}

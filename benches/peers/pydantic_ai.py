@@ -1,4 +1,4 @@
-"""Pydantic AI: an agent over a `FunctionModel` (`turns`), and one over its OpenAI chat model with native structured output (`http`, `memory`)."""
+"""Pydantic AI: an agent over a `FunctionModel` (`turns`), and one over its OpenAI model with native output (`http`)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ def turns(request: Mapping[str, Any]) -> Mapping[str, Any]:
     async def run() -> None:
         limits = UsageLimits(request_limit=None)
         ended = await agent.run(scenario.QUESTION, usage_limits=limits)
-        assert ended.output == scenario.FINAL and len(ended.all_messages()) == 2 * steps + 2
+        assert ended.output == scenario.FINAL
+        assert len(ended.all_messages()) == 2 * steps + 2
 
     with asyncio.Runner() as runner:
         return {"us": cpu_per_run(lambda: runner.run(run())) * 1e6 / steps}
@@ -46,7 +47,9 @@ def turns(request: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def classify() -> Any:
     provider = OpenAIProvider(base_url=os.environ["BENCH_MODEL_URL"], api_key="none")
-    agent = Agent(OpenAIChatModel("json", provider=provider), instructions=scenario.SORT, output_type=NativeOutput(Sorted))
+    agent = Agent(
+        OpenAIChatModel("json", provider=provider), instructions=scenario.SORT, output_type=NativeOutput(Sorted)
+    )
 
     async def call() -> None:
         ended = await agent.run(scenario.TICKET, model_settings={"timeout": 600})

@@ -1,4 +1,4 @@
-"""Overhead of a model turn with one tool call, with a model in memory: CPU microseconds a step of runs of 10, 100 and 300 steps."""
+"""Overhead of a model turn with one tool call, model in memory: CPU microseconds a step of runs of 10, 100 and 300 steps."""
 
 from __future__ import annotations
 
@@ -23,7 +23,11 @@ def rows(quick: bool) -> Iterator[Row]:
     """Every length against every peer, and our longest against our shortest."""
     with ExitStack() as stack:
         peers = [peer_side(peer) for peer in (LANGGRAPH, PYDANTIC_AI, OPENAI_AGENTS)]
-        sides = [stack.enter_context(closing(side)) for side in (ael_side("turns"), plain_side("hand", "hand"), *peers) if side]
+        sides = [
+            stack.enter_context(closing(side))
+            for side in (ael_side("turns"), plain_side("hand", "hand"), *peers)
+            if side
+        ]
         ours: dict[int, float | None] = {}
         for steps in STEPS:
             rounds = 1 if quick else 3 if steps == max(STEPS) else 5
