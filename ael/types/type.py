@@ -102,11 +102,18 @@ class SecretType:
     """A value that never leaves: no print, prompt, trace or journal."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class LiteralType:
     """One value: `"low"`, `3`, `true`."""
 
     value: str | int | bool
+
+    def __eq__(self, other: object) -> bool:
+        # `true` is not 1, though Python's True is
+        return isinstance(other, LiteralType) and self.value == other.value and type(self.value) is type(other.value)
+
+    def __hash__(self) -> int:
+        return hash((type(self.value), self.value))
 
 
 @dataclass(frozen=True, slots=True)
