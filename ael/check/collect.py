@@ -1,0 +1,89 @@
+"""What a program declares, gathered from all its modules before any body is looked at.
+
+`Collected` is what every later part of the check reads: the module scopes, each declaration by its qualified name, the permissions and
+roles of the pack, and (filled in by `define` and `sign`) what the declared types mean and the signatures of what can be called.
+Nothing in it is changed after `check_program` has gone from the declarations to the bodies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from ael.check.program import Tables
+from ael.source import Source
+from ael.syntax import nodes as n
+from ael.types.definition import Definition
+from ael.types.signature import Signature
+
+Kind: TypeAlias = Literal[
+    "record", "enum", "error", "alias", "const", "function", "tool", "node", "agent", "skill", "mcp", "service", "operation", "provide",
+    "model", "store", "permission", "role", "module", "type", "fault", "unknown",
+]  # fmt: skip
+"""`type` is a built-in type, `fault` a built-in failure, `unknown` a name that a mistake reported elsewhere left without a meaning."""
+
+LATER: frozenset[Kind] = frozenset({"agent", "skill", "mcp"})
+"""Kinds that are parsed and formatted, and get their meaning in a later release."""
+
+
+@dataclass(frozen=True, eq=False)
+class Symbol:
+    """A declared name.
+
+    `name` is qualified (`main.answer`, `orders.Orders.get`, `Timeout` for what the language brings), `module` the module that declares
+    it ("" for the language). `node` is the declaration (`n.Operation` for an operation, `n.FunctionDecl` for a function of a
+    `provide`), None for what has none. For `module`, `name` is the module's name.
+    """
+
+    kind: Kind
+    name: str
+    module: str = ""
+    node: n.Node | None = None
+    public: bool = True
+
+
+@dataclass(eq=False)
+class ModuleScope:
+    """A module and the names that are seen in it: its own, those it imports, and modules by their last part or alias."""
+
+    name: str
+    tree: n.Module
+    names: dict[str, Symbol] = field(default_factory=dict)
+    imports: dict[str, n.Node] = field(default_factory=dict)
+    """Imported name -> where (`n.UseName` or `n.Use`)."""
+    used: set[str] = field(default_factory=set)
+    """Imported names that something mentions."""
+    tables: Tables = field(default_factory=Tables)
+
+    @property
+    def source(self) -> Source:
+        return self.tree.source
+
+
+@dataclass(eq=False)
+class Collected:
+    """All declarations of a program."""
+
+    modules: dict[str, ModuleScope]
+    main: str
+    extern_allowed: frozenset[str] = frozenset()
+    uses: frozenset[str] = frozenset()
+    symbols: dict[str, Symbol] = field(default_factory=dict)
+    """By qualified name, in source order; operations as `module.Service.operation`, functions of a provide as `module.Provide.function`."""
+    permissions: dict[str, Symbol] = field(default_factory=dict)
+    """By the name as written (`orders.read`): they have one namespace in the pack."""
+    roles: dict[str, Symbol] = field(default_factory=dict)
+    definitions: dict[str, Definition] = field(default_factory=dict)
+    signatures: dict[str, Signature] = field(default_factory=dict)
+    """Functions, tools, nodes, operations, functions of provides. `fails` holds `Uncertain` where the declaration says so, by its
+    `fails` or, for tools and operations, by their `repeat`; effects are still empty."""
+    constants: dict[str, object] = field(default_factory=dict)
+
+    def scope_of(self, symbol: Symbol) -> ModuleScope:
+        """The module that declares `symbol` (not for what the language brings)."""
+        return self.modules[symbol.module]
+
+    def of_kind(self, *kinds: Kind) -> Iterator[Symbol]:
+        """The declarations of some kinds, in source order."""
+        return (s for s in self.symbols.values() if s.kind in kinds)
