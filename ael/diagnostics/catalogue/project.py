@@ -2,4 +2,18 @@
 
 from __future__ import annotations
 
-CODES: dict[str, str] = {}
+CODES: dict[str, str] = {
+    "AEL0801": "a file cannot be read",
+    "AEL0802": "no such module",
+    "AEL0803": "not one pack in `pack.ael`",
+    "AEL0804": "no such optional package",
+    "AEL0805": "too many modules",
+    "AEL0810": "a deployment binds a name that the program does not have",
+    "AEL0811": "no such word in a deployment",
+    "AEL0812": "a deployment holds constants",
+    "AEL0813": "bound twice",
+    "AEL0814": "a binding of the wrong form",
+    "AEL0815": "a key written in a file",
+    "AEL0816": "a service bound to no provider",
+    "AEL0817": "a deployment that loosens",
+}

@@ -1,0 +1,107 @@
+"""A deployment: which models, stores, settings, secrets, prices, roles and limits a program gets. It binds, and may only tighten.
+
+`Deployment` is data. `ael.project.bind` makes it from a `deploy.ael`; `ael.host` turns it into connections.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Literal
+
+from ael.types.spec import BudgetSpec
+
+
+@dataclass(frozen=True)
+class SecretSource:
+    """Where a secret's value comes from: an environment variable or a file."""
+
+    kind: Literal["env", "file"]
+    name: str
+
+
+@dataclass(frozen=True)
+class ModelBinding:
+    """`model fast = anthropic("claude-haiku-4-5", key: secret("KEY"), temperature: 0.2)`."""
+
+    provider: str
+    model: str | None
+    key: str | None = None
+    settings: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class StoreBinding:
+    """`store notes = memory` or `sqlite("notes.db")`; the path is relative to the deployment's folder."""
+
+    kind: Literal["memory", "sqlite"]
+    path: str | None = None
+
+
+@dataclass(frozen=True)
+class ToolBinding:
+    """`tool refund_order timeout 20s approval required by finance`: both may only tighten. `timeout` in milliseconds."""
+
+    timeout: int | None = None
+    approval: bool = False
+    role: str | None = None
+    denied: bool = False
+
+
+@dataclass(frozen=True)
+class PriceEntry:
+    """`price "gpt-5-mini" input $0.25 output $2.00`: per million tokens."""
+
+    model: str
+    input: Decimal
+    output: Decimal
+    cache_read: Decimal | None = None
+    cache_write: Decimal | None = None
+    since: str = ""
+
+
+@dataclass(frozen=True)
+class Defaults:
+    """What holds where neither the program nor the deployment says anything (language.md, section 6). Times in milliseconds."""
+
+    steps: int = 8
+    tool_calls: int = 16
+    tokens: int = 50_000
+    cost: Decimal | None = None
+    time: int = 300_000
+    tool_timeout: int = 30_000
+    attempts: int = 3
+
+
+@dataclass(frozen=True)
+class SizeLimits:
+    """Bytes, except `depth` (levels of nesting)."""
+
+    input: int = 256 * 1024
+    result: int = 64 * 1024
+    output: int = 256 * 1024
+    depth: int = 32
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """Everything that a deployment says; the empty one is the printed default."""
+
+    name: str = "default"
+    folder: str = "."
+    models: Mapping[str, ModelBinding] = field(default_factory=dict)
+    stores: Mapping[str, StoreBinding] = field(default_factory=dict)
+    settings: Mapping[str, object] = field(default_factory=dict)
+    secrets: Mapping[str, SecretSource] = field(default_factory=dict)
+    tools: Mapping[str, ToolBinding] = field(default_factory=dict)
+    roles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    services: Mapping[str, str] = field(default_factory=dict)
+    """Service -> the provide that is bound, by alias."""
+    prices: tuple[PriceEntry, ...] = ()
+    hosts: frozenset[str] = frozenset()
+    denied: frozenset[str] = frozenset()
+    """Permissions that the operator denies to everybody here."""
+    run_budget: BudgetSpec = field(default_factory=BudgetSpec)
+    defaults: Defaults = field(default_factory=Defaults)
+    limits: SizeLimits = field(default_factory=SizeLimits)
