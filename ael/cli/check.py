@@ -1,0 +1,76 @@
+"""Check programs and report every problem, in source order.
+
+Exit code 0 when there is no error, else 2.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+from ael.cli.report import FORMATS, report
+from ael.diagnostics.diagnostic import Bag
+from ael.diagnostics.fix import apply
+from ael.project.program import check_paths
+
+_ROUNDS = 8
+"""How often fixes are applied and the result checked again: one fix may uncover the next."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `ael check`."""
+    parser.add_argument("paths", nargs="*", type=Path, default=[Path()], metavar="PATH", help="files or folders (default: here)")
+    parser.add_argument("--fix", action="store_true", help="apply the fixes that are safe")
+    parser.add_argument("--watch", action="store_true", help="check again whenever a file changes")
+    parser.add_argument("--format", choices=FORMATS, default="text", dest="form", help="how problems are printed")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Check."""
+    if args.watch:
+        return _watch(args)
+    return _once(args)
+
+
+def _once(args: argparse.Namespace) -> int:
+    bag = Bag()
+    modules = check_paths(args.paths, bag)
+    if args.fix:
+        for _ in range(_ROUNDS):
+            changed = apply(bag.sorted())
+            if not changed:
+                break
+            for source, text in changed.items():
+                if source.path is not None:
+                    source.path.write_text(text, encoding="utf-8", newline="")
+                    print(f"fixed {source.name}", file=sys.stderr)
+            bag = Bag()
+            modules = check_paths(args.paths, bag)
+    code = report(bag, args.form)
+    if args.form == "text" and not bag.sorted():
+        if modules:
+            print(f"{modules} {'module' if modules == 1 else 'modules'} checked, no problems", file=sys.stderr)
+        else:
+            print("there is no `.ael` file here", file=sys.stderr)
+            return 2
+    return code
+
+
+def _watch(args: argparse.Namespace) -> int:
+    before: dict[Path, int] = {}
+    while True:
+        now = {file: file.stat().st_mtime_ns for path in args.paths for file in _files(path)}
+        if now != before:
+            if before:
+                print("\n--- changed, checking again ---", file=sys.stderr)
+            _once(args)
+            before = {file: file.stat().st_mtime_ns for path in args.paths for file in _files(path)}
+        time.sleep(0.3)
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_dir():
+        return [file for file in path.rglob("*.ael") if file.is_file()]
+    return [file for file in path.resolve().parent.glob("*.ael") if file.is_file()]

@@ -1,0 +1,87 @@
+"""The `ael` command: finds the subcommand and loads only its module, so that each starts fast.
+
+Exit codes: 0 done, 1 the run ended with an error or a check found errors in `fmt --check` or `test`, 2 bad usage or a program that does not
+check, 3 a parked run, 130 interrupted. Results go to standard output, everything else to standard error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Protocol, cast
+
+from ael import __version__
+
+COMMANDS = {
+    "run": "run a program's entry and print its result",
+    "check": "check programs and report every problem",
+    "fmt": "format source files",
+    "test": "run the test blocks of programs",
+    "new": "make a pack that checks, tests and runs at once",
+    "preview": "show the exact prompt, tools, size and price of a node before paying",
+    "build": "compile a program; `--emit python` shows the code",
+    "explain": "explain a diagnostic code",
+    "model": "get and list small local models",
+    "doctor": "say what this installation has and lacks",
+    "completion": "print a shell's completion script",
+}
+
+
+class Command(Protocol):
+    """What the module of a command has."""
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None: ...
+
+    def run(self, args: argparse.Namespace) -> int: ...
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line. Gives the exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    name = next((word for word in words if not word.startswith("-")), None)
+    if name in COMMANDS:
+        return _command(name, words)
+    parser = _parser()
+    if not words or "--help" in words or "-h" in words:
+        parser.print_help(sys.stdout if words else sys.stderr)
+        return 0 if words else 2
+    if "--version" in words:
+        print(f"ael {__version__}")
+        return 0
+    from difflib import get_close_matches
+
+    close = get_close_matches(name or "", COMMANDS, 1)
+    hint = f"; did you mean `ael {close[0]}`?" if close else "; `ael --help` lists them"
+    print(f"ael: there is no command `{name or words[0]}`{hint}", file=sys.stderr)
+    return 2
+
+
+def _parser() -> argparse.ArgumentParser:
+    listing = "\n".join(f"  {name:<12} {text}" for name, text in COMMANDS.items())
+    return argparse.ArgumentParser(
+        prog="ael",
+        usage="ael COMMAND [options]",
+        description="AEL, the Agent Engineering Language.",
+        epilog=f"commands:\n{listing}\n\n`ael COMMAND --help` says more about one.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
+def _command(name: str, words: list[str]) -> int:
+    module = cast(Command, import_module(f"ael.cli.{name}"))
+    parser = argparse.ArgumentParser(
+        prog=f"ael {name}", description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    module.add_arguments(parser)
+    words.remove(name)
+    try:
+        return module.run(parser.parse_args(words))
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader went away (`ael run … | head`): not worth a word, and nothing more may be flushed at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
