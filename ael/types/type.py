@@ -155,8 +155,11 @@ class UnionType:
 
 @dataclass(frozen=True, slots=True)
 class FunctionType:
+    """A function value. `fails` is what calling it can fail with (qualified names), inferred: it is never written in source."""
+
     parameters: tuple[Type, ...]
     result: Type
+    fails: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
