@@ -1,0 +1,207 @@
+"""The state of checking bodies: what is in scope, which callable is being looked at, where failures go.
+
+A `Checker` belongs to one module. The forms of the language are in files of their own; each gives a function
+`(checker, node, expected) -> Type`, joined to one table by `ael.check.expression` and handed in here, so that a form reaches all
+others through `infer` and `check`. `expected`, where given, is what the value must fit, not a hint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from ael.check.advice import hints
+from ael.check.collect import Collected, ModuleScope
+from ael.check.program import Local
+from ael.diagnostics.diagnostic import Bag, Edit, Fix, Label, Place, Severity
+from ael.source import Span
+from ael.syntax import nodes as n
+from ael.types.definition import AliasDef
+from ael.types.relate import fits as relate_fits
+from ael.types.relate import join as relate_join
+from ael.types.text import show
+from ael.types.type import Named, Type, UnitType, Unknown
+
+UNKNOWN = Unknown()
+UNIT = UnitType()
+DISCARD = UnitType()
+"""What a form is expected to give where its value is not used; compared by identity. Everything fits it."""
+
+MAX_DEPTH = 90
+"""How deep expressions, blocks and types may be nested: deeper ones would be refused by the compiler below."""
+
+Path: TypeAlias = tuple[object, ...]
+"""A local and the fields read from it: what narrowing knows things about."""
+Handler: TypeAlias = Callable[["Checker", Any, Type | None], Type]
+
+
+@dataclass(eq=False)
+class Body:
+    """The callable whose body is looked at.
+
+    `allows` is what it may fail with, None for anything (a test, or a lambda, whose failures are inferred in `passed`). `result` is None
+    where it is inferred.
+    """
+
+    kind: Literal["function", "tool", "provided", "node", "test", "lambda", "clause", "constant"]
+    name: str
+    result: Type | None
+    allows: frozenset[str] | None
+    declaration: n.Node
+    passed: set[str] = field(default_factory=set)
+    reported: set[str] = field(default_factory=set)
+    returns: list[Type] = field(default_factory=list)
+    loops: int = 0
+
+
+class Checker:
+    """Checks the bodies of one module."""
+
+    def __init__(self, collected: Collected, scope: ModuleScope, bag: Bag, handlers: Mapping[type, Handler]) -> None:
+        self.collected = collected
+        self.module = scope
+        self.tables = scope.tables
+        self.types = scope.tables.types
+        self.definitions = collected.definitions
+        self.bag = bag
+        self.handlers = handlers
+        self.body: Body = Body("constant", "", None, frozenset(), scope.tree)
+        self.locals: list[dict[str, Local]] = []
+        self.slots: dict[str, int] = {}
+        self.read: set[Local] = set()
+        self.narrowed: dict[Path, Type] = {}
+        self.assigned: set[Local] = set()
+        self.failing: dict[str, Span] | None = None
+        """What can fail inside the nearest `try` or `catch`, with the place of the first; None outside of one."""
+        self.depth = 0
+        self.nesting = 0
+        self.bare_parts = False
+        self._fits: dict[tuple[Type, Type], bool] = {}
+
+    # --- types of expressions ---------------------------------------------------------------------------------------
+
+    def infer(self, node: n.Expr) -> Type:
+        """The type of an expression of which nothing is expected."""
+        return self._visit(node, None)
+
+    def discard(self, node: n.Expr) -> Type:
+        """Look at an expression whose value is not used."""
+        return self._visit(node, DISCARD)
+
+    def check(self, node: n.Expr, expected: Type, why: str = "") -> Type:
+        """The type of an expression that must fit `expected`; `Unknown` after a report when it does not. `why` ends the message."""
+        found = self._visit(node, expected)
+        if found is expected or expected is DISCARD or self.fits(found, expected):
+            return found
+        self.mismatch(node, found, expected, why)
+        return UNKNOWN
+
+    def _visit(self, node: n.Expr, expected: Type | None) -> Type:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            self.too_deep(node.span)
+            found: Type = UNKNOWN
+        else:
+            found = self.handlers[type(node)](self, node, expected)
+        self.depth -= 1
+        self.types[node] = found
+        return found
+
+    def too_deep(self, span: Span) -> None:
+        """Say once for a body that it is nested too deep."""
+        if "<depth>" not in self.body.reported:
+            self.body.reported.add("<depth>")
+            message = f"this is nested more than {MAX_DEPTH} levels deep; give parts of it names with `let`, or move them into a `fn`"
+            self.report("AEL0326", message, span)
+
+    # --- types against types ----------------------------------------------------------------------------------------
+
+    def fits(self, source: Type, target: Type) -> bool:
+        """As `ael.types.relate.fits`, remembered."""
+        if source is target:
+            return True
+        key = (source, target)
+        known = self._fits.get(key)
+        if known is None:
+            known = self._fits[key] = relate_fits(source, target, self.definitions)
+        return known
+
+    def join(self, a: Type, b: Type) -> Type:
+        """As `ael.types.relate.join`."""
+        return a if a is b else relate_join(a, b, self.definitions)
+
+    def expand(self, type: Type) -> Type:
+        """What stands behind the name of a recursive alias; any other type is itself."""
+        for _ in range(16):
+            if not isinstance(type, Named):
+                return type
+            definition = self.definitions.get(type.name)
+            if not isinstance(definition, AliasDef):
+                return type
+            type = definition.type
+        return type
+
+    def mismatch(self, node: n.Node, found: Type, expected: Type, why: str = "") -> None:
+        """Report that a value is not what is expected."""
+        from_type, to_type = show_pair(found, expected)
+        message = f"expected {to_type}{why}, found {from_type}"
+        self.report("AEL0301", message, node.span, notes=hints(node, found, expected))
+
+    # --- scopes -----------------------------------------------------------------------------------------------------
+
+    def declare(self, at: n.Node, name: n.Name, type: Type, *, mutable: bool = False) -> Local:
+        """Bring a local name into the innermost scope; it may hide one of a scope further out."""
+        text = name.text
+        count = self.slots.get(text, 0) + 1
+        self.slots[text] = count
+        local = Local(text, text if count == 1 else f"{text}_{count}", mutable, type)
+        self.locals[-1][text] = local
+        self.tables.locals[at] = local
+        return local
+
+    def find_local(self, name: str) -> Local | None:
+        """The local of this name that is in scope."""
+        for scope in reversed(self.locals):
+            if (local := scope.get(name)) is not None:
+                return local
+        return None
+
+    # --- reports ----------------------------------------------------------------------------------------------------
+
+    def report(
+        self,
+        code: str,
+        message: str,
+        span: Span,
+        *,
+        labels: tuple[Label, ...] = (),
+        notes: tuple[str, ...] = (),
+        fix: Fix | None = None,
+        warning: bool = False,
+    ) -> None:
+        """Report in this module's source."""
+        severity = Severity.WARNING if warning else Severity.ERROR
+        self.bag.report(code, message, self.module.source, span, labels=labels, notes=notes, fix=fix, severity=severity)
+
+    def label(self, span: Span, text: str) -> Label:
+        """A label on a place in this module."""
+        return Label(Place(self.module.source, span), text)
+
+    def label_of(self, module: str, span: Span, text: str) -> tuple[Label, ...]:
+        """A label on a place in another module; none for what the language brings."""
+        scope = self.collected.modules.get(module)
+        return () if scope is None else (Label(Place(scope.source, span), text),)
+
+    def edit(self, title: str, *edits: tuple[Span, str], safe: bool = True) -> Fix:
+        """A fix in this module's source."""
+        source = self.module.source
+        return Fix(title, tuple(Edit(Place(source, span), text) for span, text in edits), safe)
+
+
+def show_pair(a: Type, b: Type) -> tuple[str, str]:
+    """Both types as source writes them, with their modules where they would look alike."""
+    left, right = show(a), show(b)
+    if left == right and isinstance(a, Named) and isinstance(b, Named):
+        return f"`{a.name}`", f"`{b.name}`"
+    return f"`{left}`", f"`{right}`"
