@@ -10,10 +10,15 @@ import sys
 from collections.abc import Callable, Iterator
 
 from benches.harness import Row
-from benches.suite import turns
+from benches.suite import check, decode, http, memory, plain, turns
 
 BENCHMARKS: dict[str, Callable[[bool], Iterator[Row]]] = {
     "turns": turns.rows,
+    "http": http.rows,
+    "plain": plain.rows,
+    "decode": decode.rows,
+    "check": check.rows,
+    "memory": memory.rows,
 }
 
 
