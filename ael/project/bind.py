@@ -27,7 +27,10 @@ from ael.source import Source
 from ael.syntax import nodes as n
 from ael.types.spec import BudgetSpec
 
-PROVIDERS = ("openai", "anthropic", "scripted", "replay", "local")
+PROVIDERS = (
+    "openai", "anthropic", "openrouter", "groq", "mistral", "deepseek", "gemini", "ollama", "vllm", "llamacpp", "local", "scripted",
+    "replay", "record",
+)  # fmt: skip
 """Kinds of models that a deployment can bind."""
 
 _MINIMUM = {"steps": 0, "tool_calls": 0, "tokens": 0, "attempts": 1}

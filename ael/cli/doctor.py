@@ -1,0 +1,78 @@
+"""Say what this installation has and lacks: versions, optional parts, keys in the environment, the program here."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import sqlite3
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+
+from ael import __version__
+from ael.diagnostics.diagnostic import Bag
+from ael.models.registry import PROVIDERS
+from ael.project.program import check_paths
+from ael.project.shipped import shipped
+
+_OK, _NO = "ok", "--"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `ael doctor`."""
+    parser.add_argument("path", nargs="?", type=Path, default=Path(), help="a program to look at (default: here)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Look, and print a line for each finding. Exit code 1 when something that AEL needs is missing."""
+    lines = [*_installation(), *_optional(), *_keys(), *_program(args.path)]
+    for mark, text in lines:
+        print(f"{mark:>4}  {text}")
+    return 1 if any(mark == "FAIL" for mark, _ in lines) else 0
+
+
+def _installation() -> list[tuple[str, str]]:
+    python = platform.python_version()
+    found = [
+        (_OK, f"ael {__version__}, from {Path(__file__).resolve().parent.parent}"),
+        (_OK if sys.version_info >= (3, 11) else "FAIL", f"Python {python} ({platform.system()} {platform.machine()})"),
+        (_OK, f"SQLite {sqlite3.sqlite_version}"),
+    ]
+    for what in ("stdlib", "grammar", "errors"):
+        there = shipped(what).is_dir()
+        found.append((_OK if there else "FAIL", f"{what}: {shipped(what)}"))
+    for package in ("aiohttp", "jiter", "genai-prices", "json-repair", "pygments"):
+        try:
+            found.append((_OK, f"{package} {version(package)}"))
+        except PackageNotFoundError:
+            found.append(("FAIL", f"{package} is missing: `pip install ael-lang` brings it"))
+    return found
+
+
+def _optional() -> list[tuple[str, str]]:
+    there = find_spec("xllamacpp") is not None
+    return [
+        (_OK, "local models: the engine is there")
+        if there
+        else (_NO, "local models: `pip install 'ael-lang[local]'` brings the engine")
+    ]
+
+
+def _keys() -> list[tuple[str, str]]:
+    variables = sorted({(p.key_variable, p.name) for p in PROVIDERS.values() if p.key_variable})
+    return [
+        (_OK if os.environ.get(key) else _NO, f"{key} is {'set' if os.environ.get(key) else 'not set'} (models of {name})")
+        for key, name in variables
+    ]
+
+
+def _program(path: Path) -> list[tuple[str, str]]:
+    bag = Bag()
+    modules = check_paths([path], bag)
+    if not modules and not bag.errors:
+        return [(_NO, f"no AEL program in {path.resolve()}")]
+    if bag.errors:
+        return [(_NO, f"the program here has {bag.errors} errors: `ael check` shows them")]
+    return [(_OK, f"the program here checks ({modules} modules)")]

@@ -1,0 +1,42 @@
+"""Make a pack that checks, tests and runs at once, without a key or a network."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from pathlib import Path
+
+from ael.editor.words import words
+from ael.project.template import files
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `ael new`."""
+    parser.add_argument("name", help="the pack's name, which is also its folder: lower_snake_case")
+    parser.add_argument(
+        "--in", dest="folder", type=Path, default=Path(), metavar="FOLDER", help="where to make it (default: here)"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Make the pack."""
+    name: str = args.name
+    reserved = {word for kind in ("declaration", "statement", "operator", "literal") for word in words()[kind]}
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or name in reserved:
+        print(
+            f"ael new: `{name}` is no name for a pack: lower case letters, digits and `_`, no word of the language",
+            file=sys.stderr,
+        )
+        return 2
+    root = args.folder / name
+    if root.exists() and any(root.iterdir() if root.is_dir() else [root]):
+        print(f"ael new: `{root}` is there already, and not empty", file=sys.stderr)
+        return 2
+    for path, text in files(name).items():
+        target = root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+    print(f"made {root}; now:", file=sys.stderr)
+    print(f"  cd {root}\n  ael check\n  ael test\n  ael run .", file=sys.stderr)
+    return 0
