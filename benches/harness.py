@@ -65,7 +65,7 @@ def row(name: str, unit: str, ours: float | None, against: str, theirs: float | 
         against=against,
         against_value=None if theirs is None else figure(theirs),
         ratio=None if ratio is None else figure(ratio),
-        target=None if goal is None else f"{goal[0]} {goal[1]:g}",
+        target=None if goal is None else f"{goal[0]} {goal[1]:.3g}",
         ok=ok,
     )
 

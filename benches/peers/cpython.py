@@ -1,4 +1,4 @@
-"""The functions of ``programs/plain.ael``, statement by statement, in Python (`plain`). A record is a dict, the cheapest that Python has."""
+"""The functions of ``programs/plain.ael`` in Python (`plain`). A record is a dict, the cheapest that Python has."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def loops(n: int) -> int:
     total = 0
     i = 0
     while i < n:
-        if i % 3 == 0:
+        if i % 3 == 0:  # noqa: SIM108 (statement by statement as in AEL)
             total = total + i
         else:
             total = total - 1

@@ -1,4 +1,8 @@
-"""The floor of `turns`: a loop by hand that does the JSON work of a model turn with one tool call, and nothing else."""
+"""The floor of `turns`: a loop by hand that does the JSON work of a model turn with one tool call, and nothing else.
+
+That work is what every side does with a model in memory: arguments arrive as JSON text, and the model gets results as JSON
+text. Encoding messages for a provider is no part of it; `http` has that.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +22,10 @@ def model(turns: list[str], step: int) -> dict[str, Any]:
 
 
 def run(turns: list[str]) -> str:
-    """One run: decode the arguments, call the tool, encode the result, and keep both messages encoded."""
-    history = [
-        json.dumps({"role": "system", "content": INSTRUCTIONS}),
-        json.dumps({"role": "user", "content": QUESTION}),
+    """One run: decode the arguments, call the tool, encode the result, and keep both messages."""
+    history: list[dict[str, object]] = [
+        {"role": "system", "content": INSTRUCTIONS},
+        {"role": "user", "content": QUESTION},
     ]
     step = 0
     while True:
@@ -29,9 +33,8 @@ def run(turns: list[str]) -> str:
         if "text" in turn:
             return str(turn["text"])
         result = TOOLS[turn["name"]](**json.loads(turn["arguments"]))
-        call = {"name": turn["name"], "arguments": turn["arguments"]}
-        history.append(json.dumps({"role": "assistant", "tool_calls": [{"id": turn["id"], "function": call}]}))
-        history.append(json.dumps({"role": "tool", "tool_call_id": turn["id"], "content": json.dumps(result)}))
+        history.append({"role": "assistant", "tool_calls": [turn]})
+        history.append({"role": "tool", "tool_call_id": turn["id"], "content": json.dumps(result)})
         step += 1
 
 
