@@ -1,0 +1,83 @@
+"""Approvals asked on the terminal: what would run, with which arguments, and who asks. Anything but a clear yes is a no."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Mapping
+from typing import TextIO
+
+from ael.cli.progress import clean
+from ael.run.ports import ApprovalRequest, Decision
+
+
+class TerminalApprover:
+    """Asks the person at the terminal. `members`: role -> who may decide for it; nobody else can."""
+
+    def __init__(
+        self, user: str, members: Mapping[str, tuple[str, ...]], source: TextIO | None = None, out: TextIO | None = None
+    ) -> None:
+        self.user = user
+        self.members = members
+        self.source = source if source is not None else sys.stdin
+        self.out = out if out is not None else sys.stderr
+        self._turn = asyncio.Lock()
+
+    async def decide(self, request: ApprovalRequest) -> Decision:
+        """Ask, one question at a time."""
+        refusal = not_a_member(request, self.user, self.members)
+        if refusal is not None:
+            return refusal
+        if not self.source.isatty():
+            return Decision(False, self.user, "nobody could be asked: this is no terminal (see `--approve` and `--deny`)")
+        async with self._turn:
+            return await asyncio.get_running_loop().run_in_executor(None, self._ask, request)
+
+    def _ask(self, request: ApprovalRequest) -> Decision:
+        arguments = json.dumps(request.arguments, ensure_ascii=False, indent=2, default=str)
+        role = f" (as {request.role})" if request.role else ""
+        print(clean(f"\n{request.tool} needs your approval{role}:\n{arguments}"), file=self.out)
+        print("run it? [y]es, [n]o, [e]dit the arguments: ", end="", file=self.out, flush=True)
+        answer = self.source.readline().strip().lower()
+        if answer in ("y", "yes"):
+            return Decision(True, self.user)
+        if answer in ("e", "edit"):
+            print("the arguments, as one line of JSON: ", end="", file=self.out, flush=True)
+            try:
+                edited = json.loads(self.source.readline())
+            except ValueError:
+                return Decision(False, self.user, "the edited arguments were no JSON")
+            if not isinstance(edited, dict):
+                return Decision(False, self.user, "the edited arguments were no object")
+            return Decision(True, self.user, "with edited arguments", edited)
+        print("the reason, which the model is told: ", end="", file=self.out, flush=True)
+        return Decision(False, self.user, self.source.readline().strip() or "the person said no")
+
+
+class FixedApprover:
+    """Answers every request the same way, for `--approve` and `--deny`; roles hold all the same."""
+
+    def __init__(self, approved: bool, user: str, members: Mapping[str, tuple[str, ...]]) -> None:
+        self.approved = approved
+        self.user = user
+        self.members = members
+
+    async def decide(self, request: ApprovalRequest) -> Decision:
+        """Answer at once."""
+        refusal = not_a_member(request, self.user, self.members)
+        if refusal is not None:
+            return refusal
+        return Decision(self.approved, self.user, "" if self.approved else "denied on the command line")
+
+
+def not_a_member(request: ApprovalRequest, user: str, members: Mapping[str, tuple[str, ...]]) -> Decision | None:
+    """The refusal for somebody who does not have the role that decides; `local` in a role means whoever runs the program."""
+    if request.role is None:
+        return None
+    known = members.get(request.role)
+    if known is None:
+        return Decision(False, user, f"the deployment does not say who `{request.role}` is")
+    if user in known or "local" in known:
+        return None
+    return Decision(False, user, f"`{user}` is not in the role `{request.role}`")

@@ -1,0 +1,89 @@
+"""A run as it goes, on standard error: streaming text, tool calls, tokens and cost on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+from decimal import Decimal
+from typing import TextIO
+
+from ael.run import events as e
+
+_DIM, _BOLD, _GREEN, _RED, _YELLOW, _OFF = "\x1b[2m", "\x1b[1m", "\x1b[32m", "\x1b[31m", "\x1b[33m", "\x1b[0m"
+
+
+class Progress:
+    """Prints events. `verbose` False keeps to what a person has to know (approvals, retries, budgets, logs)."""
+
+    def __init__(self, out: TextIO | None = None, *, colour: bool = False, verbose: bool = True) -> None:
+        self.out = out if out is not None else sys.stderr
+        self.colour = colour
+        self.verbose = verbose
+        self._streaming = False
+
+    def __call__(self, event: e.Event) -> None:
+        """Print one event."""
+        match event:
+            case e.Text(text=text, final=final):
+                if self.colour and not final:
+                    self._stream(text)
+            case e.Logged(text=text):
+                self._line(text, _BOLD)
+            case e.BudgetReached(spender=spender, limit=limit, percent=percent):
+                self._line(f"{spender} has used {percent} % of its {limit}", _YELLOW)
+            case e.Retried(target=target, wait=wait, reason=reason, attempt=attempt):
+                self._line(f"{target}: attempt {attempt} failed ({reason}); again in {wait:.1f} s", _YELLOW)
+            case e.FellBack(model=model, to=to, reason=reason):
+                self._line(f"{model} is unavailable ({reason}); asking {to}", _YELLOW)
+            case e.ApprovalDecided(tool=tool, approved=approved, by=by):
+                self._line(f"{tool} {'approved' if approved else 'denied'} by {by}", _GREEN if approved else _RED)
+            case _ if self.verbose:
+                self._detail(event)
+            case _:
+                pass
+
+    def _detail(self, event: e.Event) -> None:
+        match event:
+            case e.NodeStarted(node=node, path=path):
+                self._line(f"{_indent(path)}{_short(node)}", _BOLD)
+            case e.TurnFinished(model=model, usage=usage, cost=cost, seconds=seconds, path=path):
+                spent = f"{usage.total} tokens{' (estimated)' if usage.estimated else ''}{_money(cost)}"
+                self._line(f"{_indent(path)}{model}: {spent}, {seconds:.1f} s", _DIM)
+            case e.ToolFinished(tool=tool, ending=ending, seconds=seconds, detail=detail, path=path):
+                mark = "ok" if ending == "value" else f"{ending}: {detail}" if detail else ending
+                self._line(
+                    f"{_indent(path)}{_short(tool)} {mark}, {seconds * 1000:.0f} ms", _GREEN if ending == "value" else _RED
+                )
+            case _:
+                pass
+
+    def _stream(self, text: str) -> None:
+        self.out.write(f"{_DIM}{clean(text)}{_OFF}")
+        self.out.flush()
+        self._streaming = True
+
+    def _line(self, text: str, code: str) -> None:
+        if self._streaming:
+            self.out.write("\n")
+            self._streaming = False
+        text = clean(text)
+        print(f"{code}{text}{_OFF}" if self.colour else text, file=self.out, flush=True)
+
+
+def clean(text: str) -> str:
+    """`text` without what could steer a terminal: text from outside is data here too."""
+    return "".join(
+        c if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf", "Cs") else "\N{REPLACEMENT CHARACTER}" for c in text
+    )
+
+
+def _indent(path: str) -> str:
+    return "  " * path.count("/")
+
+
+def _short(name: str) -> str:
+    return name.partition(".")[2] or name
+
+
+def _money(cost: Decimal | None) -> str:
+    return "" if cost is None else f", ${cost.normalize():f}" if cost else ", $0"
