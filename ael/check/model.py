@@ -1,0 +1,151 @@
+"""Declared models: provider, the provider's name of it, settings, and the fallback for when it is unavailable."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from ael.check import clause as c
+from ael.check.collect import ModuleScope, Symbol
+from ael.check.basis import Context, find, names_of, short, suggestion
+from ael.syntax import nodes as n
+from ael.types.spec import ModelSpec
+
+PROVIDERS = (
+    "openai", "anthropic", "openrouter", "groq", "mistral", "deepseek", "gemini", "ollama", "vllm", "llamacpp", "local", "scripted", "replay",
+)  # fmt: skip
+"""Providers that the language brings; a `provide std/model.Model as name` adds others."""
+
+NUMBERS: dict[str, tuple[Decimal, Decimal | None]] = {
+    "temperature": (Decimal(0), Decimal(2)),
+    "top_p": (Decimal(0), Decimal(1)),
+    "top_k": (Decimal(1), None),
+    "max_tokens": (Decimal(1), None),
+    "window": (Decimal(1), None),
+    "seed": (Decimal(0), None),
+    "presence_penalty": (Decimal(-2), Decimal(2)),
+    "frequency_penalty": (Decimal(-2), Decimal(2)),
+}
+"""Settings that are numbers, with their least and greatest value."""
+
+
+def models(context: Context) -> dict[str, ModelSpec]:
+    """The models of the program by qualified name; unknown fallbacks and their cycles are reported."""
+    found: dict[str, ModelSpec] = {}
+    places: dict[str, tuple[ModuleScope, n.Expr]] = {}
+    for symbol in context.collected.of_kind("model"):
+        if isinstance(symbol.node, n.ModelDecl):
+            found[symbol.name] = _model(context, context.collected.scope_of(symbol), symbol, symbol.node, places)
+    _cycles(context, found, places)
+    return found
+
+
+def _model(
+    context: Context, scope: ModuleScope, symbol: Symbol, node: n.ModelDecl, places: dict[str, tuple[ModuleScope, n.Expr]]
+) -> ModelSpec:
+    provider: str | None = None
+    name: str | None = None
+    fallback: str | None = None
+    settings: dict[str, object] = {}
+    seen: dict[str, n.Setting] = {}
+    for setting in node.settings:
+        word = setting.name.text
+        first = seen.setdefault(word, setting)
+        if first is not setting:
+            labels = (context.label(scope.name, first, "it is said here already"),)
+            context.report("AEL0610", f"`{word}` is said twice", scope.name, setting, labels=labels)
+            continue
+        match word:
+            case "provider":
+                provider = _provider(context, scope, setting.value)
+            case "name":
+                name = c.constant_text(context, scope, setting.value)
+                if not name:
+                    message = 'the name of a model is text, as the provider calls it: `name "gpt-5-mini"`'
+                    context.report("AEL0610", message, scope.name, setting.value)
+            case "fallback":
+                fallback = _fallback(context, scope, setting.value)
+                if fallback is not None:
+                    places[symbol.name] = (scope, setting.value)
+            case _:
+                value = _setting(context, scope, setting)
+                if value is not c.NOTHING:
+                    settings[word] = value
+    return ModelSpec(symbol.name, provider, name, tuple(settings.items()), fallback)
+
+
+def _provider(context: Context, scope: ModuleScope, value: n.Expr) -> str | None:
+    path = c.as_path(value)
+    word = path.text if path is not None else c.constant_text(context, scope, value)
+    if path is not None:
+        symbol = find(scope, context.collected, path)
+        if symbol is not None and symbol.kind in ("provide", "unknown"):
+            return symbol.name
+    if word in PROVIDERS:
+        return word
+    if word is None:
+        context.report("AEL0610", "a provider is a name, such as `anthropic`", scope.name, value)
+        return None
+    hint, fix = suggestion(scope.source, value.span, word, [*PROVIDERS, *names_of(scope, "provide")])
+    notes = ("one of your own is a `provide std/model.Model as NAME`",)
+    context.report("AEL0610", f"there is no provider `{word}`{hint}", scope.name, value, notes=notes, fix=fix)
+    return None
+
+
+def _fallback(context: Context, scope: ModuleScope, value: n.Expr) -> str | None:
+    path = c.as_path(value)
+    symbol = find(scope, context.collected, path) if path is not None else None
+    if symbol is not None and symbol.kind == "unknown":
+        return None
+    if symbol is not None and symbol.kind == "model":
+        return symbol.name
+    word = path.text if path is not None else c.source_text(scope, value)
+    unknown_model(context, scope, value, word)
+    return None
+
+
+def unknown_model(context: Context, scope: ModuleScope, node: n.Node, word: str) -> None:
+    """Report a name that is no model."""
+    hint, fix = suggestion(scope.source, node.span, word, names_of(scope, "model"))
+    notes = () if fix else (f"declare it: `model {word} {{ provider … name \"…\" }}`",)
+    context.report("AEL0609", f"no model `{word}` is declared{hint}", scope.name, node, notes=notes, fix=fix)
+
+
+def _setting(context: Context, scope: ModuleScope, setting: n.Setting) -> object:
+    value = c.constant(context, scope, setting.value)
+    word = setting.name.text
+    if value is c.NOTHING:
+        message = f"`{word}` is a constant; a setting or a secret of the deployment is bound in `deploy.ael`"
+        context.report("AEL0610", message, scope.name, setting.value)
+        return c.NOTHING
+    if word in NUMBERS:
+        low, high = NUMBERS[word]
+        fitting = isinstance(value, int | Decimal) and not isinstance(value, bool) and value >= low and (high is None or value <= high)
+        if not fitting:
+            upto = f" to {high}" if high is not None else " or more"
+            context.report("AEL0610", f"`{word}` is a number, {low}{upto}", scope.name, setting.value)
+            return c.NOTHING
+    elif isinstance(value, str | int | Decimal | list | dict) or value is None:
+        hint, fix = suggestion(scope.source, setting.name.span, word, [*NUMBERS, "provider", "fallback"])
+        if fix is not None:
+            context.report("AEL0610", f"a model has no setting `{word}`{hint}", scope.name, setting.name, fix=fix)
+            return c.NOTHING
+    return value
+
+
+def _cycles(context: Context, models: dict[str, ModelSpec], places: dict[str, tuple[ModuleScope, n.Expr]]) -> None:
+    done: set[str] = set()
+    for start in models:
+        path: list[str] = []
+        at: str | None = start
+        while at is not None and at not in done and at not in path:
+            path.append(at)
+            at = models[at].fallback if at in models else None
+        if at is not None and at in path:
+            cycle = [*path[path.index(at) :], at]
+            scope, value = places[cycle[-2]]
+            shown = " → ".join(f"`{short(name)}`" for name in cycle)
+            labels = tuple(context.label(places[name][0].name, places[name][1], "part of the cycle") for name in cycle[:-2])
+            message = f"the fallbacks go round: {shown}"
+            notes = ("a model falls back to another while it is unavailable, so the chain must end",)
+            context.report("AEL0611", message, scope.name, value, labels=labels, notes=notes)
+        done.update(path)

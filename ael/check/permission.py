@@ -1,0 +1,100 @@
+"""Permissions and roles: one namespace of their own in the pack, seen by all its modules (language.md, section 5)."""
+
+from __future__ import annotations
+
+from ael.check.collect import ModuleScope
+from ael.check.basis import Context, suggestion
+from ael.syntax import nodes as n
+from ael.types.spec import PermissionSpec, RoleSpec
+
+
+def declare(context: Context) -> None:
+    """Fill in the permissions and roles of the pack, `includes` closed; report unknown names and cycles."""
+    declared = {name: (context.collected.scope_of(s), s.node) for name, s in context.collected.permissions.items()}
+    permissions = {name: (scope, node) for name, (scope, node) in declared.items() if isinstance(node, n.PermissionDecl)}
+    direct = {name: _includes(context, scope, node, permissions) for name, (scope, node) in permissions.items()}
+    closed = _close(context, direct, permissions)
+    for name, (_, node) in permissions.items():
+        context.permissions[name] = PermissionSpec(name, doc(node.doc), closed[name])
+    for name, symbol in context.collected.roles.items():
+        if isinstance(symbol.node, n.RoleDecl):
+            context.roles[name] = RoleSpec(name, doc(symbol.node.doc))
+
+
+def doc(node: n.Doc | None) -> str:
+    """The text of a doc comment, "" without one."""
+    return node.text if node is not None else ""
+
+
+def _includes(
+    context: Context, scope: ModuleScope, node: n.PermissionDecl, known: dict[str, tuple[ModuleScope, n.PermissionDecl]]
+) -> tuple[str, ...]:
+    found: dict[str, None] = {}
+    for path in node.includes:
+        if path.text in known:
+            found[path.text] = None
+        else:
+            unknown_permission(context, scope, path, list(known))
+    return tuple(found)
+
+
+def unknown_permission(context: Context, scope: ModuleScope, path: n.Path, known: list[str]) -> None:
+    """Report a permission that nothing declares."""
+    hint, fix = suggestion(scope.source, path.span, path.text, known)
+    notes = () if fix else (f"declare it: `permission {path.text}`",)
+    context.report("AEL0501", f"no permission `{path.text}` is declared{hint}", scope.name, path, notes=notes, fix=fix)
+
+
+def named(context: Context, scope: ModuleScope, path: n.Path) -> str | None:
+    """The permission that a clause names, or None, reported."""
+    if path.text in context.permissions:
+        return path.text
+    unknown_permission(context, scope, path, list(context.permissions))
+    return None
+
+
+def role(context: Context, scope: ModuleScope, path: n.Path) -> str | None:
+    """The role that a clause names, or None, reported."""
+    if path.text in context.roles:
+        return path.text
+    hint, fix = suggestion(scope.source, path.span, path.text, list(context.roles))
+    notes = () if fix else (f"declare it: `role {path.text}`; the deployment says who has it",)
+    context.report("AEL0504", f"no role `{path.text}` is declared{hint}", scope.name, path, notes=notes, fix=fix)
+    return None
+
+
+def _close(
+    context: Context, direct: dict[str, tuple[str, ...]], places: dict[str, tuple[ModuleScope, n.PermissionDecl]]
+) -> dict[str, frozenset[str]]:
+    """Every permission with all it includes, itself too. A cycle is reported once, with its path, and then cut."""
+    closed: dict[str, frozenset[str]] = {}
+    for start in direct:
+        path: list[str] = []
+        stack: list[tuple[str, int]] = [(start, 0)]
+        while stack:
+            name, at = stack.pop()
+            if at == 0:
+                if name in closed:
+                    continue
+                path.append(name)
+            following = direct[name]
+            while at < len(following) and (following[at] in closed or following[at] in path):
+                if following[at] not in closed:
+                    _cycle(context, [*path[path.index(following[at]) :], following[at]], places)
+                at += 1
+            if at < len(following):
+                stack.append((name, at + 1))
+                stack.append((following[at], 0))
+            else:
+                path.pop()
+                closed[name] = frozenset({name}).union(*(closed.get(other, frozenset({other})) for other in following))
+    return closed
+
+
+def _cycle(context: Context, names: list[str], places: dict[str, tuple[ModuleScope, n.PermissionDecl]]) -> None:
+    scope, node = places[names[-2]]
+    spot = next((path for path in node.includes if path.text == names[-1]), node.path)
+    shown = " → ".join(f"`{name}`" for name in names)
+    message = f"`{names[-1]}` includes itself: {shown}"
+    labels = tuple(context.label(places[name][0].name, places[name][1].path, "part of the cycle") for name in names[:-2])
+    context.report("AEL0503", message, scope.name, spot, labels=labels)

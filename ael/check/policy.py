@@ -1,0 +1,57 @@
+"""Policies of model-driven nodes: `one_call`, or `loop` with its bounds."""
+
+from __future__ import annotations
+
+from ael.check import budget
+from ael.check.collect import ModuleScope, Symbol
+from ael.check.basis import Context, short, suggestion
+from ael.syntax import nodes as n
+from ael.types.relate import fits
+from ael.types.spec import PolicySpec
+from ael.types.text import show
+from ael.types.type import Type
+
+KINDS = ("one_call", "loop")
+
+
+def read(context: Context, scope: ModuleScope, clause: n.Policy | None, draft: budget.Draft) -> PolicySpec | None:
+    """The policy of a node; its `steps` and `tool_calls` go into the budget. None means the deployment's default."""
+    if clause is None:
+        return None
+    name = clause.name.text
+    if name not in KINDS:
+        hint, fix = suggestion(scope.source, clause.name.span, name, list(KINDS))
+        context.report("AEL0606", f"there is no policy `{name}`{hint}", scope.name, clause.name, fix=fix)
+        return None
+    for argument in clause.arguments:
+        word = argument.name.text if argument.name is not None else None
+        if name == "one_call":
+            message = "`one_call` takes nothing: it makes exactly one model call"
+            context.report("AEL0606", message, scope.name, argument)
+        elif word is None or word not in budget.LIMITS:
+            hint, fix = ("", None)
+            if argument.name is not None and word is not None:
+                hint, fix = suggestion(scope.source, argument.name.span, word, list(budget.LIMITS))
+            shown = f"no `{word}`{hint}" if word is not None else "no unnamed bound: write `steps: 8` or `tool_calls: 12`"
+            context.report("AEL0606", f"the policy `loop` has {shown}", scope.name, argument.name or argument, fix=fix)
+        elif budget.once(context, scope, draft, word, argument):
+            budget.count(context, scope, draft, word, argument.value)
+    return PolicySpec("one_call" if name == "one_call" else "loop")
+
+
+def one_call(context: Context, scope: ModuleScope, node: n.NodeDecl, result: Type, offered: list[tuple[n.Path, Symbol]]) -> None:
+    """Under `one_call` a proposed call's result is the node's result, so it must be of its type (feature A7.4)."""
+    collected = context.collected
+    for path, symbol in offered:
+        signature = collected.signatures.get(symbol.name)
+        if signature is None or fits(signature.result, result, collected.definitions):
+            continue
+        message = (
+            f"`{path.text}` cannot be offered under `policy one_call`: it gives {show(signature.result)} and the node {show(result)}, "
+            "so a second model call would be needed"
+        )
+        notes = ("under `one_call` the result of a proposed call is the node's result; `policy loop` lets the model go on from it",)
+        labels = [context.label(scope.name, clause, "one model call, by this policy") for clause in node.clauses if isinstance(clause, n.Policy)]
+        if isinstance(symbol.node, n.ToolDecl | n.NodeDecl) and symbol.node.result is not None:
+            labels.append(context.label(symbol.module, symbol.node.result, f"`{short(symbol.name)}` gives this"))
+        context.report("AEL0605", message, scope.name, path, labels=tuple(labels), notes=notes)
