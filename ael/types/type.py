@@ -1,8 +1,8 @@
 """What a type is: frozen values that compare by what they mean.
 
-Declared types (records, enums, errors, services …) are nominal and are referred to by name, `Named("main.Ticket")`, so that recursion
-needs nothing special; a `Definitions` table (see `definition.py`) says what stands behind a name. `Unknown` absorbs: whatever touches
-it is not reported again.
+Declared types (records, enums, errors, services …) are nominal and are referred to by name, `Named("main.Ticket")`, so that
+recursion needs nothing special; a `Definitions` table (see `definition.py`) says what stands behind a name. `Unknown` absorbs:
+whatever touches it is not reported again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,10 @@ from typing import TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class StringType:
-    """Text; `min` and `max` count characters (Unicode code points), `pattern` is an unanchored search, `format` an annotation or check."""
+    """Text; `min` and `max` count characters (Unicode code points).
+
+    `pattern` is an unanchored search (see `pattern.py`), `format` a check where it is known and an annotation where not.
+    """
 
     min: int | None = None
     max: int | None = None
@@ -148,9 +151,14 @@ class AnonymousRecord:
 
 @dataclass(frozen=True, slots=True)
 class UnionType:
-    """At least two members, none a union, no member twice, `null` last."""
+    """At least two members, no member twice, `null` last.
+
+    `rule` says which member a value belongs to: `apart`, the only one of source (members are told apart, none is such a union),
+    or that of a schema: `any` (the first that fits) or `one` (exactly one fits).
+    """
 
     members: tuple[Type, ...]
+    rule: str = "apart"
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +198,7 @@ def union(*members: Type) -> Type:
     """The union of `members`, flattened, without doubles, `null` last; a single member is itself."""
     flat: dict[Type, None] = {}
     for member in members:
-        for part in member.members if isinstance(member, UnionType) else (member,):
+        for part in member.members if isinstance(member, UnionType) and member.rule == "apart" else (member,):
             if isinstance(part, Unknown):
                 return part
             if not isinstance(part, Never):

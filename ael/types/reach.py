@@ -1,0 +1,66 @@
+"""What types a type is made of, through declared names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ael.types.definition import AliasDef, Definitions, EnumDef, RecordDef
+from ael.types.type import AnonymousRecord, FunctionType, ListType, MapType, Named, Type, UnionType
+
+
+def parts(type: Type, definitions: Definitions) -> tuple[Type, ...]:
+    """The types directly inside of `type`; of a name, those of its declaration."""
+    match type:
+        case ListType(inner) | MapType(inner):
+            return (inner,)
+        case UnionType(members):
+            return members
+        case AnonymousRecord(fields):
+            return tuple(t for _, t in fields)
+        case FunctionType(parameters, result):
+            return (*parameters, result)
+        case Named(name):
+            match definitions.get(name):
+                case RecordDef(fields=record):
+                    return tuple(f.type for f in record)
+                case EnumDef(variants=variants):
+                    return tuple(f.type for v in variants for f in v.fields)
+                case AliasDef(type=inner):
+                    return (inner,)
+                case None:
+                    return ()
+        case _:
+            return ()
+
+
+def reachable(type: Type, definitions: Definitions) -> Iterator[Type]:
+    """`type` and everything inside of it, each once, in the order of the source."""
+    seen: set[Type] = set()
+    todo = [type]
+    while todo:
+        current = todo.pop()
+        if current not in seen:
+            seen.add(current)
+            yield current
+            todo.extend(reversed(parts(current, definitions)))
+
+
+def recursive(type: Type, definitions: Definitions) -> bool:
+    """Whether a value of `type` can contain a value of the same declared type, so that the type bounds no depth."""
+    return any(
+        isinstance(inner, Named) and any(inner in reachable(part, definitions) for part in parts(inner, definitions))
+        for inner in reachable(type, definitions)
+    )
+
+
+def resolve(type: Type, definitions: Definitions) -> Type:
+    """`type` with the name of an alias replaced by what it stands for. A cycle of aliases stays a name."""
+    seen: set[str] = set()
+    current = type
+    while isinstance(current, Named) and current.name not in seen:
+        definition = definitions.get(current.name)
+        if not isinstance(definition, AliasDef):
+            break
+        seen.add(current.name)
+        current = definition.type
+    return current
