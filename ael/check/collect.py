@@ -70,13 +70,14 @@ class Collected:
     extern_allowed: frozenset[str] = frozenset()
     uses: frozenset[str] = frozenset()
     symbols: dict[str, Symbol] = field(default_factory=dict)
-    """By qualified name, in source order; operations as `module.Service.operation`, functions of a provide as `module.Provide.function`."""
+    """By qualified name, in source order; operations as `module.Service.operation`. Providers and their functions, which may have the
+    names of the service and its operations, under `provide module.Provide` and `provide module.Provide.function`."""
     permissions: dict[str, Symbol] = field(default_factory=dict)
     """By the name as written (`orders.read`): they have one namespace in the pack."""
     roles: dict[str, Symbol] = field(default_factory=dict)
     definitions: dict[str, Definition] = field(default_factory=dict)
     signatures: dict[str, Signature] = field(default_factory=dict)
-    """Functions, tools, nodes, operations, functions of provides. `fails` holds `Uncertain` where the declaration says so, by its
+    """Functions, tools, nodes, operations, stores' operations (`main.notes.get`), functions of provides (`provide main.sql.get`). `fails` holds `Uncertain` where the declaration says so, by its
     `fails` or, for tools and operations, by their `repeat`; effects are still empty."""
     constants: dict[str, object] = field(default_factory=dict)
 

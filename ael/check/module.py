@@ -1,0 +1,226 @@
+"""Modules: what `use` brings into a module, and what the names that are written there mean.
+
+Modules may use each other in a circle: what they declare has no order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import PurePosixPath
+
+from ael.check.collect import Collected, Kind, ModuleScope, Symbol
+from ael.check.declare import LANGUAGE, WORDS, name_of
+from ael.check.suggest import did_you_mean
+from ael.diagnostics.diagnostic import Bag, Edit, Fix, Label, Place, Severity
+from ael.source import Span
+from ael.syntax import nodes as n
+
+NOTHING_KNOWN = Symbol("unknown", "")
+"""What a name means after a mistake that was reported where it was made."""
+
+
+def resolve(path: str, user: str) -> str | None:
+    """The name of the module that `use path` means in the module `user`; None when it leaves the pack or has no meaning."""
+    if path.startswith("std/"):
+        return path
+    if not path.startswith("."):
+        return None
+    parts = list(PurePosixPath(user).parent.parts)
+    for part in PurePosixPath(path).parts:
+        if part == "..":
+            if not parts:
+                return None
+            parts.pop()
+        elif part != ".":
+            parts.append(part)
+    return "/".join(parts) if parts else None
+
+
+def link(collected: Collected, bag: Bag) -> None:
+    """Bring what is imported into every module scope."""
+    for scope in collected.modules.values():
+        for node in scope.tree.declarations:
+            if isinstance(node, n.Use):
+                _use(node, scope, collected, bag)
+
+
+def _use(use: n.Use, scope: ModuleScope, collected: Collected, bag: Bag) -> None:
+    name = resolve(use.module, scope.name)
+    target = collected.modules.get(name) if name is not None else None
+    if target is None:
+        # the loader says the same at the same place when it looked for a file
+        bag.report("AEL0802", f"there is no module `{use.module}`", scope.source, use.module_span)
+    if not use.names:
+        alias = use.alias.text if use.alias else use.module.rpartition("/")[2]
+        _bring(alias, use, Symbol("module", target.name, target.name) if target else NOTHING_KNOWN, scope, bag)
+        return
+    for item in use.names:
+        symbol = NOTHING_KNOWN if target is None else _imported(item, use, target, scope, bag)
+        _bring((item.alias or item.name).text, item, symbol, scope, bag)
+
+
+def _imported(item: n.UseName, use: n.Use, target: ModuleScope, scope: ModuleScope, bag: Bag) -> Symbol:
+    text = item.name.text
+    symbol = target.names.get(text)
+    if symbol is None or text in target.imports:
+        if not broken(target, text):
+            known = [k for k in target.names if k not in target.imports]
+            end, fix = did_you_mean(text, known, scope.source, item.name.span)
+            bag.report("AEL0205", f"the module `{use.module}` has no `{text}`{end}", scope.source, item.name.span, fix=fix)
+        return NOTHING_KNOWN
+    if not symbol.public and symbol.node is not None:
+        place = Place(target.source, name_of(symbol.node).span)
+        label = Label(place, f"declared here, for `{target.name}` alone")
+        start = symbol.node.span.start
+        doc = getattr(symbol.node, "doc", None)
+        if isinstance(doc, n.Doc):
+            start = doc.span.end + re.match(r"\s*", target.source.text[doc.span.end :]).end()  # type: ignore[union-attr]
+        fix = Fix("make it `pub`", (Edit(Place(target.source, Span(start, start)), "pub "),))
+        message = f"`{text}` is not `pub`, so only `{target.name}` sees it"
+        bag.report("AEL0206", message, scope.source, item.name.span, labels=(label,), fix=fix)
+    return symbol
+
+
+def _bring(name: str, at: n.UseName | n.Use, symbol: Symbol, scope: ModuleScope, bag: Bag) -> None:
+    first = scope.names.get(name)
+    span = name_of(at).span if not isinstance(at, n.Use) or at.alias else at.module_span
+    if first is not None or name in LANGUAGE:
+        if first is symbol:
+            return
+        node = scope.imports.get(name) or (first.node if first else None)
+        labels = (Label(Place(scope.source, name_of(node).span), "first here"),) if node is not None else ()
+        if name in LANGUAGE:
+            message = f"`{name}` belongs to the language: import it under another name, `{name} as …`"
+            bag.report("AEL0204", message, scope.source, span)
+        else:
+            bag.report("AEL0201", f"`{name}` is declared twice in this module", scope.source, span, labels=labels)
+        return
+    scope.names[name] = symbol
+    scope.imports[name] = at
+
+
+def broken(scope: ModuleScope, name: str) -> bool:
+    """Whether a declaration of this name stands in the module and did not parse: then it was reported there."""
+    pattern = rf"\b(?:record|enum|error|type|const|fn|tool|node|agent|skill|service|mcp|model|store|provide)\s+{re.escape(name)}\b"
+    return re.search(pattern, scope.source.text) is not None and name not in scope.names
+
+
+# --- what a name means ---------------------------------------------------------------------------------------------------
+
+
+def seen(scope: ModuleScope, name: str) -> Symbol | None:
+    """The meaning of a single name in a module, the language's own names included. An import counts as used."""
+    symbol = scope.names.get(name)
+    if symbol is None:
+        return LANGUAGE.get(name)
+    if name in scope.imports:
+        scope.used.add(name)
+    return symbol
+
+
+def member(collected: Collected, module: Symbol, name: str) -> Symbol | None:
+    """What a module declares under a name, if it is for others to see."""
+    target = collected.modules.get(module.name)
+    if target is None:
+        return None
+    symbol = target.names.get(name)
+    return symbol if symbol is not None and symbol.public and name not in target.imports else None
+
+
+def find(collected: Collected, scope: ModuleScope, path: n.Path) -> Symbol | None:
+    """The meaning of a dotted name: `Order`, `orders.Order`, `Orders.get`, `orders.Orders.get`. None when a part is not known."""
+    symbol = seen(scope, path.parts[0].text)
+    for part in path.parts[1:]:
+        if symbol is None or symbol.kind in ("unknown", "agent", "skill", "mcp"):
+            return symbol
+        if symbol.kind == "module":
+            symbol = member(collected, symbol, part.text)
+        else:
+            symbol = collected.symbols.get(f"{symbol.name}.{part.text}")
+    return symbol
+
+
+def visible(scope: ModuleScope, *kinds: Kind) -> Iterator[str]:
+    """The names that are seen in a module, of some kinds or of all."""
+    for name, symbol in scope.names.items():
+        if not kinds or symbol.kind in kinds or symbol.kind == "module":
+            yield name
+    for name, symbol in LANGUAGE.items():
+        if not kinds or symbol.kind in kinds:
+            yield name
+
+
+def report_unknown(
+    collected: Collected, scope: ModuleScope, name: n.Name, what: str, code: str, bag: Bag, known: Iterable[str], wanted: frozenset[Kind]
+) -> None:
+    """Report a name that nothing declares, once for a module, and remember it so that its other uses are silent."""
+    text = name.text
+    if text in scope.names:
+        return
+    scope.names[text] = NOTHING_KNOWN
+    if broken(ModuleScope(scope.name, scope.tree), text):
+        return
+    fix: Fix | None = None
+    notes: tuple[str, ...] = ()
+    importable = _importable(collected, scope, text, wanted)
+    if importable is not None:
+        path, edit = importable
+        end, fix = "", Fix(f"import it from `{path}`", (edit,))
+        notes = (f"`{path}` declares it: `use {path}.{{{text}}}`",)
+    else:
+        end, fix = did_you_mean(text, known, scope.source, name.span)
+    bag.report(code, f"there is no {what} `{text}`{end}", scope.source, name.span, notes=notes, fix=fix)
+
+
+def _importable(collected: Collected, scope: ModuleScope, text: str, wanted: frozenset[Kind]) -> tuple[str, Edit] | None:
+    """The module that declares a name for others, as a `use` writes it, and the edit that imports it."""
+    for other in collected.modules.values():
+        symbol = other.names.get(text)
+        if other is scope or symbol is None or not symbol.public or symbol.kind not in wanted or text in other.imports:
+            continue
+        for node in scope.tree.declarations:
+            if isinstance(node, n.Use) and resolve(node.module, scope.name) == other.name and node.names:
+                last = node.names[-1].span.end
+                return node.module, Edit(Place(scope.source, Span(last, last)), f", {text}")
+        if other.name.startswith("std/"):
+            path = other.name
+        elif "/" not in scope.name:
+            path = f"./{other.name}"
+        else:
+            continue
+        first = next((d for d in scope.tree.declarations if isinstance(d, n.Use)), None)
+        start = first.span.start if first else (scope.tree.doc.span.end + 1 if scope.tree.doc else 0)
+        start = min(start, len(scope.source.text))
+        return path, Edit(Place(scope.source, Span(start, start)), f"use {path}.{{{text}}}\n")
+    return None
+
+
+def warn_unused(scope: ModuleScope, bag: Bag) -> None:
+    """Report imports that nothing mentions."""
+    for name, at in scope.imports.items():
+        if name in scope.used or name not in scope.names or scope.names[name].kind == "unknown":
+            continue
+        use = next(d for d in scope.tree.declarations if isinstance(d, n.Use) and (d is at or at in d.names))
+        fix = Fix("remove the import", (_removal(scope, use, at),))
+        span = at.module_span if isinstance(at, n.Use) else at.span
+        bag.report("AEL1102", f"`{name}` is imported and never used", scope.source, span, fix=fix, severity=Severity.WARNING)
+
+
+def _removal(scope: ModuleScope, use: n.Use, at: n.Node) -> Edit:
+    text = scope.source.text
+    if at is use or len(use.names) == 1:
+        end = use.span.end
+        while end < len(text) and text[end] in " \t\r":
+            end += 1
+        return Edit(Place(scope.source, Span(use.span.start, end + 1 if text[end : end + 1] == "\n" else use.span.end)), "")
+    index = use.names.index(at)  # type: ignore[arg-type]
+    if index + 1 < len(use.names):
+        return Edit(Place(scope.source, Span(at.span.start, use.names[index + 1].span.start)), "")
+    return Edit(Place(scope.source, Span(use.names[index - 1].span.end, at.span.end)), "")
+
+
+def kind_text(symbol: Symbol) -> str:
+    """`a record`, `an enum`."""
+    word = WORDS[symbol.kind]
+    return f"{'an' if word[0] in 'aeiou' or word.startswith('MCP') else 'a'} {word}"
