@@ -184,9 +184,7 @@ class Call(Node):
 
 
 UnaryOp: TypeAlias = Literal["-", "not"]
-BinaryOp: TypeAlias = Literal[
-    "+", "-", "*", "/", "div", "%", "==", "!=", "<", "<=", ">", ">=", "in", "not in", "and", "or", "??"
-]
+BinaryOp: TypeAlias = Literal["+", "-", "*", "/", "div", "%", "==", "!=", "<", "<=", ">", ">=", "in", "not in", "and", "or", "??"]
 
 
 @node
@@ -370,9 +368,7 @@ class OrPattern(Node):
     alternatives: tuple[Pattern, ...]
 
 
-Pattern: TypeAlias = (
-    WildcardPattern | BinderPattern | LiteralPattern | TypePattern | VariantPattern | ListPattern | OrPattern
-)
+Pattern: TypeAlias = WildcardPattern | BinderPattern | LiteralPattern | TypePattern | VariantPattern | ListPattern | OrPattern
 
 
 # --- statements ------------------------------------------------------------------------------------------------------

@@ -1,0 +1,63 @@
+"""Going on after a syntax error, so that every independent one in a file is reported."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ael.syntax.actions.context import Context
+from ael.syntax.expected import explain
+from ael.syntax.tables import GOTO, NONTERMINALS
+from ael.syntax.tokens import Piece
+from ael.syntax.words import NEWLINE
+
+_ITEMS = [
+    NONTERMINALS.index(name)
+    for name in ("statements", "fields", "arms", "operations", "edges", "settings", "mcp_items", "functions", "model_items", "skill_items")
+]
+"""Lists whose members stand on lines of their own: where a broken one can be skipped."""
+
+
+def report_error(context: Context, states: list[int], at: int, kind: int) -> None:
+    """Report that token `at` cannot stand where it stands."""
+    message, notes, span = explain(context, states, at, kind)
+    context.problem("AEL0101", message, span.start, span.end, *notes)
+
+
+def resume(context: Context, states: list[int], values: list[Any], begins: list[int], at: int, piece: Piece) -> int:
+    """Skip the broken member of the innermost list; the token to go on with, -1 when there is no such list.
+
+    The stack is cut back to the list, and what follows is read from the next line of the same block, or its end.
+    """
+    texts, kinds = context.tokens.texts, context.tokens.kinds
+    size = len(states)
+    while size > 1:
+        row = GOTO[states[size - 1]]
+        found = next((item for item in _ITEMS if item in row), -1)
+        if found >= 0 and begins[size - 1] < at and texts[begins[size - 1]] == "{":
+            break
+        size -= 1
+    else:
+        return -1
+    opened = begins[size - 1]
+    end = _skip(texts, kinds, opened + 1, at, piece.end)
+    if end < 0:
+        return -1
+    del states[size:], values[size:], begins[size:]
+    states.append(GOTO[states[-1]][found])
+    values.append([])
+    begins.append(opened + 1)
+    return end
+
+
+def _skip(texts: list[str], kinds: list[int], first: int, at: int, end: int) -> int:
+    """The first token not before `at` that ends a line or the block which begins at `first`."""
+    depth = 0
+    for index in range(first, end):
+        text = texts[index]
+        if depth == 0 and index >= at and (kinds[index] == NEWLINE or text == "}"):
+            return index
+        if text in ("(", "[", "{"):
+            depth += 1
+        elif text in (")", "]", "}"):
+            depth -= 1
+    return -1
