@@ -1,7 +1,7 @@
 """The `ael` command: finds the subcommand and loads only its module, so that each starts fast.
 
-Exit codes: 0 done, 1 the run ended with an error or a check found errors in `fmt --check` or `test`, 2 bad usage or a program that does not
-check, 3 a parked run, 130 interrupted. Results go to standard output, everything else to standard error.
+Exit codes: 0 done; 1 a run ended with an error or fault, a test failed, or `fmt --check` found something; 2 bad usage or a program that
+does not check; 3 a parked run; 130 interrupted. Results go to standard output, everything else to standard error.
 """
 
 from __future__ import annotations
@@ -77,8 +77,12 @@ def _command(name: str, words: list[str]) -> int:
     )
     module.add_arguments(parser)
     words.remove(name)
+    args, rest = parser.parse_known_args(words)
+    if rest and not hasattr(args, "rest"):
+        parser.error(f"unknown: {' '.join(rest)}")
+    args.rest = rest
     try:
-        return module.run(parser.parse_args(words))
+        return module.run(args)
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:

@@ -2,4 +2,8 @@
 
 from __future__ import annotations
 
-CODES: dict[str, str] = {}
+CODES: dict[str, str] = {
+    "AEL0901": "a run that failed with a declared error",
+    "AEL0902": "a run that ended with a fault",
+    "AEL0903": "a run whose outcome is uncertain",
+}

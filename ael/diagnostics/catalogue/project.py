@@ -16,4 +16,9 @@ CODES: dict[str, str] = {
     "AEL0815": "a key written in a file",
     "AEL0816": "a service bound to no provider",
     "AEL0817": "a deployment that loosens",
+    "AEL0830": "a model that cannot be used",
+    "AEL0831": "a secret that is not there",
+    "AEL0832": "a tool without an implementation",
+    "AEL0840": "no such entry",
+    "AEL0841": "an input that does not fit",
 }

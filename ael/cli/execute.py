@@ -1,0 +1,134 @@
+"""Executing a run for the command line: events as they come, signals, the result. Loaded only when there is something to run."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from types import FrameType
+
+from ael.cli.approve import FixedApprover, TerminalApprover
+from ael.cli.progress import Progress, clean
+from ael.cli.report import use_colour
+from ael.cli.trace import lines, plain
+from ael.host import Host, HostError, open_host
+from ael.project.program import Opened
+from ael.run.bindings import Options, system_user
+from ael.run.outcome import DeclaredError, Faulted, Outcome, Unsettled, Value, to_json
+from ael.run.ports import Approver
+from ael.run.run import Run
+from ael.run.trace import SpanList
+from ael.types.fault import FaultKind
+
+
+def execute(opened: Opened, entry: str, values: Mapping[str, object], args: argparse.Namespace) -> int:
+    """Run `entry` and print how it ended. Gives the exit code."""
+    spans = SpanList()
+    try:
+        host = open_host(opened, entry, approver=_approver(opened, args), sinks=[spans] if args.trace else [])
+    except HostError as error:
+        tell(error)
+        return 2
+    for warning in host.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    outcome = asyncio.run(_run(host, entry, values, args))
+    if args.trace:
+        _print_trace(spans, args)
+    return print_outcome(outcome, whole=args.json)
+
+
+def tell(error: HostError) -> None:
+    """Print why a program cannot be started, and what to do."""
+    print(f"error[{error.code}]: {error.message}", file=sys.stderr)
+    for note in error.notes:
+        print(f"  = {note}", file=sys.stderr)
+
+
+def _approver(opened: Opened, args: argparse.Namespace) -> Approver:
+    members = opened.deployment.roles
+    if args.approve or args.deny:
+        return FixedApprover(args.approve, system_user(), members)
+    return TerminalApprover(system_user(), members)
+
+
+async def _run(host: Host, entry: str, values: Mapping[str, object], args: argparse.Namespace) -> Outcome:
+    progress = Progress(colour=use_colour(), verbose=not args.quiet)
+    async with host:
+        run = host.engine.start(entry, values, Options(content=args.content, on_event=progress))
+        restore = _interruptible(run)
+        try:
+            return await run.outcome()
+        finally:
+            restore()
+
+
+class _Interrupt:
+    """The first signal cancels the run, in pure code too; the second ends the process (feature A12.13)."""
+
+    def __init__(self, run: Run, loop: asyncio.AbstractEventLoop) -> None:
+        self.run = run
+        self.loop = loop
+        self.told = False
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        if self.told:
+            os._exit(128 + number)
+        self.told = True
+        print("\ncancelling; once more ends at once", file=sys.stderr)
+        self.run.interrupt()
+        self.loop.call_soon_threadsafe(self.run.cancel, "interrupted")
+
+
+def _interruptible(run: Run) -> _Restore:
+    handler = _Interrupt(run, asyncio.get_running_loop())
+    before = {number: signal.signal(number, handler) for number in (signal.SIGINT, signal.SIGTERM)}
+    return _Restore(before)
+
+
+class _Restore:
+    def __init__(self, before: Mapping[signal.Signals, object]) -> None:
+        self.before = before
+
+    def __call__(self) -> None:
+        for number, handler in self.before.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]  # what `signal.signal` gave
+
+
+def _print_trace(spans: SpanList, args: argparse.Namespace) -> None:
+    if args.json:
+        for span in sorted(spans.spans, key=lambda s: s.sequence):
+            print(json.dumps(plain(span), ensure_ascii=False), file=sys.stderr)
+        return
+    for line in lines(spans.spans):
+        print(clean(line), file=sys.stderr)
+
+
+def print_outcome(outcome: Outcome, *, whole: bool) -> int:
+    """The result on standard output, an ending that is no value on standard error. Gives the exit code."""
+    if whole:
+        print(json.dumps(to_json(outcome), ensure_ascii=False, indent=2, default=str))
+    match outcome:
+        case Value(plain=value):
+            if not whole:
+                print(json.dumps(value, ensure_ascii=False, indent=2))
+            return 0
+        case DeclaredError(error=error, plain=value):
+            said = (
+                f"error[AEL0901]: the run failed with {error.partition('.')[2] or error} {json.dumps(value, ensure_ascii=False)}"
+            )
+            code = 1
+        case Faulted(kind=kind, message=message):
+            said = f"error[AEL0902]: {kind.value}: {message}"
+            code = 130 if kind is FaultKind.CANCELLED else 1
+        case Unsettled(operation=operation, key=key):
+            said = (
+                f"error[AEL0903]: {operation} may or may not have taken effect (key {key})\n"
+                "  = look there before doing it again; nothing was repeated"
+            )
+            code = 1
+    print(clean(said), file=sys.stderr)
+    return code

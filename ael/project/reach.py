@@ -1,0 +1,58 @@
+"""What an entry can reach through any depth of calls: which models it needs, which tools must have an implementation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ael.check.program import CallInfo, CheckedProgram, Meaning
+from ael.syntax import nodes as n
+
+
+def reachable(program: CheckedProgram, entry: str) -> frozenset[str]:
+    """Qualified names of all that `entry` can call: functions, tools, nodes, operations, and what provides them."""
+    providers: dict[str, list[str]] = {}
+    for name, spec in program.provides.items():
+        providers.setdefault(spec.service, []).append(name)
+    found: set[str] = set()
+    open_names = [entry]
+    while open_names:
+        name = open_names.pop()
+        if name in found:
+            continue
+        found.add(name)
+        open_names.extend(_direct(program, name))
+        service = name.rpartition(".")[0]
+        if service in program.services:
+            open_names.extend(providers.get(service, ()))
+    return frozenset(found)
+
+
+def models_of(program: CheckedProgram, names: frozenset[str]) -> tuple[str, ...]:
+    """The models that the nodes among `names` use, in a fixed order, each before its fallback."""
+    found: dict[str, None] = {}
+    for name in sorted(names):
+        spec = program.nodes.get(name)
+        model = spec.model if spec is not None else None
+        while model is not None and model not in found:
+            found[model] = None
+            model = program.models[model].fallback if model in program.models else None
+    return tuple(found)
+
+
+def _direct(program: CheckedProgram, name: str) -> Iterator[str]:
+    if name in program.nodes:
+        yield from program.nodes[name].tools
+    declared = program.declarations.get(name)
+    if declared is None:
+        return
+    module, declaration = declared
+    tables = program.modules[module].tables
+    for node in n.walk(declaration):
+        if isinstance(node, n.Call):
+            info: CallInfo | None = tables.calls.get(node)
+            if info is not None and info.kind in ("function", "effect"):
+                yield info.name
+        elif isinstance(node, n.Reference | n.FieldAccess):
+            meaning = tables.resolved.get(node)
+            if isinstance(meaning, Meaning) and meaning.kind in ("function", "tool", "node"):
+                yield meaning.name
