@@ -23,7 +23,7 @@ from ael.types.definition import Definitions
 from ael.types.json import JsonError, checked_bytes, nesting, parse
 from ael.types.limits import DEFAULT_LIMITS, Limits
 from ael.types.problem import DecodeError, Problem
-from ael.types.reach import reachable, recursive
+from ael.types.reach import bounds_depth, reachable, recursive
 from ael.types.text import decimal_text
 from ael.types.times import parse_date, parse_duration, parse_timestamp, print_date, print_duration, print_timestamp
 from ael.types.type import DecimalType, Type
@@ -102,11 +102,12 @@ def reader(
 @lru_cache(maxsize=1_024)
 def _reader(type: Type, table: _Table, limits: Limits, max_bytes: int) -> Callable[[bytes | str], object]:
     decimals = needs_decimals(type, table.definitions)
+    bounded = not recursive(type, table.definitions) and bounds_depth(type, table.definitions, limits.depth)
     fast = _emitter(table, limits, Direction.DECODE, False, decimals).function(type)
 
     def read_value(text: bytes | str) -> object:
         try:
-            tree = parse(checked_bytes(text, max_bytes), limits, decimals=decimals)
+            tree = parse(checked_bytes(text, max_bytes), limits, decimals=decimals, bounded=bounded)
         except JsonError as error:
             raise DecodeError([error.problem()]) from None
         try:

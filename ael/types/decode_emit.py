@@ -202,8 +202,7 @@ class Emitter:
 
     def _nullable(self, type: Type) -> bool:
         inner = resolve(type, self._definitions)
-        members = inner.members if isinstance(inner, UnionType) else (inner,)
-        return any(python == "NoneType" for m in members for python in group_by_type([m], self._definitions, self._frame.direction))
+        return "NoneType" in group_by_type([inner], self._definitions, self._frame.direction)
 
     def _enum(self, enum: EnumDef) -> list[str]:
         plain = tuple(v.name for v in enum.variants if not v.fields)

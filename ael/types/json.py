@@ -57,9 +57,13 @@ def read(data: bytes | str, limits: Limits = DEFAULT_LIMITS, *, max_bytes: int |
     return value
 
 
-def parse(data: bytes, limits: Limits, *, decimals: bool) -> object:
-    """`read` without the look at sizes of numbers, for decoders that look at each themselves."""
-    if data.count(b"[") + data.count(b"{") > limits.depth:
+def parse(data: bytes, limits: Limits, *, decimals: bool, bounded: bool = False) -> object:
+    """`read` without the look at sizes of numbers, for decoders that look at each themselves.
+
+    With `bounded` the nesting is left to the decoder too: a type that allows only so much refuses what is deeper, and the parser
+    itself stops at 200.
+    """
+    if not bounded and data.count(b"[") + data.count(b"{") > limits.depth:
         _check_depth(data, limits.depth)
     try:
         return jiter.from_json(

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ael.types.definition import AliasDef, Definitions, EnumDef, RecordDef
-from ael.types.type import AnonymousRecord, FunctionType, ListType, MapType, Named, Type, UnionType
+from ael.types.type import (
+    AnonymousRecord,
+    FileType,
+    FunctionType,
+    JsonType,
+    ListType,
+    MapType,
+    Named,
+    Type,
+    UnionType,
+)
 
 
 def parts(type: Type, definitions: Definitions) -> tuple[Type, ...]:
@@ -51,6 +61,24 @@ def recursive(type: Type, definitions: Definitions) -> bool:
         isinstance(inner, Named) and any(inner in reachable(part, definitions) for part in parts(inner, definitions))
         for inner in reachable(type, definitions)
     )
+
+
+def bounds_depth(type: Type, definitions: Definitions, depth: int) -> bool:
+    """Whether every value of `type`, which is not recursive, is nested at most `depth` deep, by the type alone."""
+    seen: set[tuple[Type, int]] = set()
+    todo = [(type, depth)]
+    while todo:
+        current, left = todo.pop()
+        inner = resolve(current, definitions)
+        if (inner, left) in seen:
+            continue
+        seen.add((inner, left))
+        if isinstance(inner, ListType | MapType | Named | AnonymousRecord | FileType):
+            left -= 1
+        if left < 0 or isinstance(inner, JsonType):
+            return False
+        todo.extend((part, left) for part in parts(inner, definitions))
+    return True
 
 
 def resolve(type: Type, definitions: Definitions) -> Type:
