@@ -38,8 +38,9 @@ class Local:
 class Meaning:
     """What a `Reference` or a `FieldAccess` means when it is no field read.
 
-    `kind`: `const`, `function` (a function value), `variant` (plain, the value is `member`), `record`, `enum`, `error`, `service`, `store`, `model`,
-    `tool`, `node`, `type` (a built-in or alias, before `.check`), `module`, `call_key` (`call.key` in a body), `fault`. `name` is qualified.
+    `kind`: `const`, `function` (a function value), `variant` (plain, the value is `member`), `record`, `enum`, `error`, `service`,
+    `store`, `model`, `tool`, `node`, `type` (a built-in or alias, before `.check`), `module`, `call_key` (`call.key` in a body),
+    `fault`. `name` is qualified.
     """
 
     kind: Literal[
@@ -79,8 +80,9 @@ class CallInfo:
 class PatternInfo:
     """What a `TypePattern` or `VariantPattern` tests.
 
-    `kind`: `error` (a declared error by qualified name, in a `catch`, or a record that is an error in a union), `fault` (a `FaultKind` or `Fault` for
-    any), `uncertain`, `variant` (`name` is the variant; plain ones are strings), `type` (a union member: `type` says which).
+    `kind`: `error` (a declared error by qualified name, in a `catch`, or a record that is an error in a union), `fault` (a
+    `FaultKind` or `Fault` for any), `uncertain`, `variant` (`name` is the variant; plain ones are strings), `type` (a union
+    member: `type` says which).
     """
 
     kind: Literal["error", "fault", "uncertain", "variant", "type"]
@@ -96,7 +98,7 @@ class Tables:
     resolved: dict[n.Node, Resolved] = field(default_factory=dict)
     """For `Reference` and `FieldAccess` expressions that are names, and `Assign.name`."""
     locals: dict[n.Node, Local] = field(default_factory=dict)
-    """For the node that declares it: `Parameter`, `LambdaParameter`, `Let`, and the `Name` of a binder in a pattern, `for` or `parallel`."""
+    """For what declares it: `Parameter`, `LambdaParameter`, `Let`, and the `Name` of a binder in a pattern, `for` or `parallel`."""
     calls: dict[n.Call, CallInfo] = field(default_factory=dict)
     patterns: dict[n.Node, PatternInfo] = field(default_factory=dict)
     fields: dict[n.Node, str] = field(default_factory=dict)
@@ -131,7 +133,7 @@ class CheckedProgram:
     signatures: Mapping[str, Signature]
     effects: Mapping[str, Effects]
     declarations: Mapping[str, tuple[str, n.Declaration]]
-    """Qualified name -> (module, node) of functions, tools, nodes, consts …; operations of services and functions of provides included in their declaration."""
+    """Qualified name -> (module, node) of functions, tools, nodes, consts …; those of services and provides in their declaration."""
     permissions: Mapping[str, PermissionSpec]
     roles: Mapping[str, RoleSpec]
     tools: Mapping[str, ToolSpec]

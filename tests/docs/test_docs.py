@@ -1,0 +1,56 @@
+"""Every block of AEL in the docs and the README checks, and its tests pass; every command they name is there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ael.cli.main import COMMANDS
+from ael.testing.runner import run_tests
+from tests.error_pages import _file
+from tests.programs import blocks, brief, open_files
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "examples").rglob("*.md"))]
+
+
+def programs() -> Iterator[tuple[str, dict[str, str]]]:
+    """Programs of the pages: a block whose first line is `// file: NAME` belongs to the program before it."""
+    for page in PAGES:
+        if page.parent.name == "errors":
+            continue
+        files: dict[str, str] = {}
+        line = 0
+        for block in blocks(page.read_text(encoding="utf-8")):
+            if block.language != "ael":
+                continue
+            name, text = _file(block.text)
+            if name == "main.ael" and files:
+                yield f"{page.relative_to(ROOT)}:{line}", files
+                files = {}
+            if name == "main.ael":
+                line = block.line
+            files[name] = text
+        if files:
+            yield f"{page.relative_to(ROOT)}:{line}", files
+
+
+PROGRAMS = dict(programs())
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_blocks_of_the_docs_check(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    opened, bag = open_files(tmp_path, PROGRAMS[name])
+    assert [brief(d, tmp_path) for d in bag.sorted()] == []
+    assert opened is not None
+    assert [(r.name, r.problem) for r in run_tests(opened) if r.problem is not None] == []
+
+
+def test_the_commands_that_the_docs_name_are_there() -> None:
+    text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES if page.parent.name != "decisions")
+    named = set(re.findall(r"(?:^|`)ael ([a-z]+)\b", text, re.MULTILINE))
+    assert named <= set(COMMANDS)

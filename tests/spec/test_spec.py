@@ -1,0 +1,116 @@
+"""Runs the literate programs of this folder.
+
+A page shows a rule with programs. A block `ael` is a program (`ael file=orders.ael` another file of the next program); the blocks after it say
+what must come of it:
+
+    errors      one line each: `AEL0301 3:5 message`
+    types       `name: Type` of locals
+    input       JSON of the entry's input (`input entry=classify` names the entry)
+    script      JSON turns of the scripted models
+    output      JSON of the result
+    outcome     `error NotFound {…}`, `fault LoopLimit …`, `uncertain Orders.refund`: an ending that is no value, its message as a prefix
+    trace       the trace as `ael run --trace` prints it, without times
+
+A program without any of them must check without a word, and all its `test` blocks must pass. A line `feature: A3.5` names rows of the feature table.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from ael.cli.trace import lines
+from ael.run.outcome import DeclaredError, Faulted, Outcome, Unsettled, Value
+from ael.testing.runner import run_tests
+from ael.types.text import show
+from tests.programs import Block, blocks, brief, files_of, loads, open_files, run
+
+HERE = Path(__file__).parent
+
+
+@dataclass
+class Case:
+    page: Path
+    files: list[Block]
+    expected: dict[str, Block] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        slug = re.sub(r"[^a-z0-9]+", "-", self.files[-1].heading.lower()).strip("-")
+        return f"{self.page.relative_to(HERE).with_suffix('')}:{self.files[-1].line}-{slug}"
+
+
+def cases() -> Iterator[Case]:
+    for page in sorted(HERE.rglob("*.md")):
+        waiting: list[Block] = []
+        case: Case | None = None
+        for block in blocks(page.read_text(encoding="utf-8")):
+            if block.language == "ael":
+                if case is not None:
+                    yield case
+                    case = None
+                waiting.append(block)
+                if "file" not in block.words:
+                    case, waiting = Case(page, waiting), []
+            elif case is not None:
+                assert block.language not in case.expected, f"{page}:{block.line}: two blocks `{block.language}`"
+                case.expected[block.language] = block
+        assert not waiting, f"{page}: files without a program"
+        if case is not None:
+            yield case
+
+
+CASES = list(cases())
+KNOWN = {"errors", "types", "input", "script", "output", "outcome", "trace"}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_page(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert set(case.expected) <= KNOWN, f"unknown blocks: {set(case.expected) - KNOWN}"
+    opened, bag = open_files(tmp_path, files_of(case.files))
+    told = [brief(d, tmp_path) for d in bag.sorted()]
+    if "errors" in case.expected:
+        assert told == case.expected["errors"].text.rstrip("\n").split("\n")
+        return
+    assert told == []
+    assert opened is not None
+    if "types" in case.expected:
+        locals_ = opened.program.modules[opened.program.main].tables.locals.values()
+        assert [f"{local.name}: {show(local.type)}" for local in locals_] == case.expected["types"].text.splitlines()
+    given = case.expected.get("input")
+    if {"output", "outcome", "trace"} & set(case.expected):
+        script = loads(case.expected["script"].text) if "script" in case.expected else None
+        values = loads(given.text) if given is not None else None
+        ran = run(opened, values, script, given.words.get("entry") if given is not None else None)
+        if "output" in case.expected:
+            assert isinstance(ran.outcome, Value), ran.outcome
+            assert ran.outcome.plain == loads(case.expected["output"].text)
+        if "outcome" in case.expected:
+            wanted = case.expected["outcome"].text.strip()
+            assert ending(ran.outcome)[: len(wanted)] == wanted
+        if "trace" in case.expected:
+            assert list(lines(ran.spans, times=False)) == case.expected["trace"].text.rstrip("\n").split("\n")
+    results = run_tests(opened)
+    assert [(r.name, r.problem) for r in results if r.problem is not None] == []
+
+
+def ending(outcome: Outcome) -> str:
+    match outcome:
+        case Value(plain=plain):
+            return f"value {json.dumps(plain, ensure_ascii=False)}"
+        case DeclaredError(error=error, plain=plain):
+            return f"error {error.partition('.')[2] or error} {json.dumps(plain, ensure_ascii=False)}"
+        case Faulted(kind=kind, message=message):
+            return f"fault {kind.value} {message}"
+        case Unsettled(operation=operation):
+            return f"uncertain {operation}"
+
+
+def test_there_are_pages() -> None:
+    assert len(CASES) > 50

@@ -1,0 +1,62 @@
+"""Each diagnostic has a page; its wrong example gives exactly its code and message, its right example nothing."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from ael.diagnostics.codes import TITLES
+from tests.error_pages import FOLDER, read, told
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = sorted(FOLDER.glob("AEL*.md"))
+OUTSIDE_OF_PROGRAMS = {
+    "AEL0801",
+    "AEL0805",
+    "AEL0830",
+    "AEL0831",
+    "AEL0832",
+    "AEL0840",
+    "AEL0841",
+    "AEL0901",
+    "AEL0902",
+    "AEL0903",
+}
+"""Codes that no program's text can give: they come from files, the environment, the command line or a run. `tests/cli` has their tests."""
+
+
+def test_every_code_has_a_page_and_every_page_a_code() -> None:
+    assert {page.stem for page in PAGES} == set(TITLES)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda p: p.stem)
+@pytest.mark.feature("C4", "C13")
+def test_page(path: Path) -> None:
+    page = read(path)
+    assert page.code == path.stem
+    assert page.title == TITLES[page.code]
+    if page.code in OUTSIDE_OF_PROGRAMS:
+        assert page.message is not None
+        assert f"[{page.code}]" in page.message
+        return
+    assert page.wrong, "needs an example under `## Wrong`"
+    assert page.right, "needs an example under `## Right`"
+    bag, message = told(page.wrong)
+    assert {d.code for d in bag.sorted()} == {page.code}
+    assert page.message == message, "run `python -m tests.error_pages`"
+    bag, message = told(page.right)
+    assert message.strip() == ""
+
+
+def test_every_code_that_is_reported_is_in_the_catalogue() -> None:
+    used = {
+        code
+        for path in (ROOT / "ael").rglob("*.py")
+        if path.parent.name != "catalogue"
+        for code in re.findall(r'"(AEL\d{4})"', path.read_text(encoding="utf-8"))
+    }
+    assert used <= set(TITLES)
+    unused = set(TITLES) - used - {"AEL0841", "AEL0901", "AEL0902", "AEL0903", "AEL0840"}
+    assert not unused, "codes that nothing reports"
