@@ -81,7 +81,7 @@ def parallel(context: Context, scope: ModuleScope, graph: Graph, key: str, node:
     said = clauses.get(n.RepeatClause)
     if repeat is not Repeat.IDEMPOTENT:
         message = f"`{node.name.text}` is `repeat {repeat.word}`, so it cannot run beside other calls of a turn"
-        labels = (context.label(scope.name, said, "said here"),) if said is not None else ()
+        labels: tuple[Label, ...] = (context.label(scope.name, said, "said here"),) if said is not None else ()
         notes = ("`parallel` is for a tool that is `idempotent` and only reads",)
         context.report("AEL0515", message, scope.name, clause, labels=labels, notes=notes, fix=fix)
         return

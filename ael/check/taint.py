@@ -1,0 +1,283 @@
+"""Outside data: which results are tainted, and that none reaches a trusted parameter (language.md, section 5; docs/decisions/taint.md)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ael.check import clause as c
+from ael.check import node as nodes
+from ael.check import service, tool
+from ael.check.basis import Context, short
+from ael.check.collect import ModuleScope
+from ael.check.component import components
+from ael.check.effect import Graph
+from ael.check.flow import Flow
+from ael.check.program import Local
+from ael.check.summary import TAINTED, Shared, Sink, Summary, Target
+from ael.diagnostics.diagnostic import Edit, Fix, Label, Place
+from ael.source import Span
+from ael.syntax import nodes as n
+
+
+@dataclass(eq=False)
+class Program:
+    """What the analysis reads."""
+
+    context: Context
+    graph: Graph
+    tools: dict[str, tool.Draft]
+    nodes: dict[str, nodes.Draft]
+    operations: dict[str, service.OperationDraft]
+    provides: list[service.ProvideDraft]
+    stores: list[str]
+    remote: frozenset[str] = frozenset()
+    """Services that are known to be provided elsewhere, so that their results come over the network."""
+
+
+@dataclass(eq=False)
+class Taint:
+    """The result: which callables give outside data whatever they are given."""
+
+    tainted: frozenset[str]
+
+
+@dataclass(eq=False)
+class _Analysis:
+    program: Program
+    summaries: dict[str, Summary] = field(default_factory=dict)
+    targets: dict[str, Target | None] = field(default_factory=dict)
+
+    @property
+    def context(self) -> Context:
+        return self.program.context
+
+    def target(self, name: str) -> Target | None:
+        """A callee by qualified name; None for what is no callable of the program (stores, effects of the language)."""
+        if name not in self.targets:
+            self.targets[name] = self._target(name)
+        return self.targets[name]
+
+    def _target(self, name: str) -> Target | None:
+        symbol = self.context.collected.symbols.get(name)
+        match symbol.node if symbol is not None else None:
+            case n.FunctionDecl() as node:
+                summaries: tuple[Summary | None, ...] = (self.summaries.setdefault(name, Summary()),)
+            case n.ToolDecl() as node:
+                outside = name in self.program.tools and self._outside(node)
+                summaries = ((self.summaries.setdefault(name, Summary())), *((None,) if outside else ()))
+            case n.NodeDecl() as node:
+                driven = isinstance(node.body, n.ModelBody)
+                summaries = (None,) if driven else (self.summaries.setdefault(name, Summary()),)
+            case n.Operation() as node:
+                summaries = self._provided(name)
+            case _:
+                return None
+        parameters = node.parameters
+        return Target(name, tuple(p.name.text for p in parameters), tuple(p.trusted for p in parameters), summaries)
+
+    @staticmethod
+    def _outside(node: n.ToolDecl) -> bool:
+        return isinstance(node.body, n.Extern) or any(isinstance(clause, n.Taints) for clause in node.clauses)
+
+    def _provided(self, name: str) -> tuple[Summary | None, ...]:
+        owner, _, own = name.rpartition(".")
+        keys = [p.functions[own] for p in self.program.provides if p.service and p.service.name == owner and own in p.functions]
+        if not keys or owner in self.program.remote:
+            return (None,)
+        return tuple(self.summaries.setdefault(key, Summary()) for key in keys)
+
+
+def analyse(program: Program) -> Taint:
+    """Follow all data of a program, and report what reaches a trusted parameter."""
+    analysis = _Analysis(program)
+    bits = {name: 1 << (at + 1) for at, name in enumerate(program.stores)}
+    shared = Shared(analysis.target, bits, len(bits) + 1)
+    units = program.graph.units
+    following = {key: [use.target for use in unit.uses if use.target is not None] for key, unit in units.items()}
+    bodies = _bodies(program)
+    for group in components(following):
+        own = [key for key in group if key in bodies]
+        again = bool(own)
+        while again:
+            again = False
+            for key in own:
+                scope, parameters, body = bodies[key]
+                summary = analysis.summaries.setdefault(key, Summary())
+                before = summary.state()
+                _follow(shared, scope, summary, parameters, body)
+                again = again or (len(group) > 1 or key in following[key]) and summary.state() != before
+    for draft in program.nodes.values():
+        if isinstance(draft.node.body, n.ModelBody):
+            _model_body(shared, draft, draft.node.body)
+    outside = _stores(shared, bits)
+    _violations(program, shared, outside, bits)
+    _entrances(program, analysis)
+    _releases(program, shared, outside)
+    return Taint(_tainted(program, analysis, shared, outside))
+
+
+_Body = tuple[ModuleScope, tuple[n.Parameter, ...], n.Node]
+
+
+def _bodies(program: Program) -> dict[str, _Body]:
+    """The code of every callable by its key."""
+    found: dict[str, _Body] = {}
+    for key, unit in program.graph.units.items():
+        scope = program.context.collected.modules[unit.module]
+        symbol = program.context.collected.symbols.get(key)
+        match symbol.node if symbol is not None else None:
+            case n.FunctionDecl(parameters=parameters, body=body):
+                found[key] = (scope, parameters, body)
+            case n.ToolDecl(parameters=parameters, body=n.Block() as body) | n.NodeDecl(parameters=parameters, body=n.Block() as body):
+                found[key] = (scope, parameters, body)
+            case None if "#test" in key:
+                found[key] = (scope, (), unit.node)
+            case _:
+                pass
+    return found
+
+
+def _follow(shared: Shared, scope: ModuleScope, summary: Summary, parameters: tuple[n.Parameter, ...], body: n.Node) -> None:
+    given: dict[Local, int] = {}
+    for at, parameter in enumerate(parameters):
+        local = scope.tables.locals.get(parameter)
+        if local is not None:
+            given[local] = 0 if parameter.trusted else 1 << (shared.first_parameter + at)
+    Flow(shared, scope, summary).run(body, given)
+
+
+def _model_body(shared: Shared, draft: nodes.Draft, body: n.ModelBody) -> None:
+    """`require` looks at what the model said, `input` and `examples` at the parameters, which may be anything."""
+    given = {
+        local: 0 if p.trusted else TAINTED for p in draft.node.parameters if (local := draft.scope.tables.locals.get(p)) is not None
+    }
+    for item in body.items:
+        if isinstance(item, n.Require):
+            Flow(shared, draft.scope, Summary(), TAINTED).run(item.condition, given)
+        elif isinstance(item, n.Input):
+            Flow(shared, draft.scope, Summary(), TAINTED).run(item.value, given)
+
+
+def _stores(shared: Shared, bits: dict[str, int]) -> int:
+    """The bits that mean outside data: `TAINTED`, and those of the stores into which some came, from each other too."""
+    outside = TAINTED
+    changed = True
+    while changed:
+        changed = False
+        for store, mask in shared.contents.items():
+            if mask & outside and not outside & bits[store]:
+                outside |= bits[store]
+                changed = True
+    return outside
+
+
+def _tainted(program: Program, analysis: _Analysis, shared: Shared, outside: int) -> frozenset[str]:
+    found = {key for key, summary in analysis.summaries.items() if shared.common(summary.result) & outside}
+    for name in (*program.tools, *program.nodes, *program.operations):
+        target = analysis.target(name)
+        if target is not None and any(s is None or shared.common(s.result) & outside for s in target.summaries):
+            found.add(name)
+    return frozenset(found)
+
+
+# --- reports -------------------------------------------------------------------------------------------------------------
+
+
+def _violations(program: Program, shared: Shared, outside: int, bits: dict[str, int]) -> None:
+    context = program.context
+    for mask, sink, module, source, name in shared.violations.values():
+        if not mask & outside:
+            continue
+        labels: list[Label] = []
+        if source is not None:
+            labels.append(context.label(module, source, f"{_origin(program, name)}"))
+        elif not mask & TAINTED:
+            store = next(store for store, bit in bits.items() if mask & bit & outside)
+            symbol = context.collected.symbols[store]
+            if isinstance(symbol.node, n.StoreDecl):
+                labels.append(context.label(symbol.module, symbol.node.name, "outside data is written to this store"))
+        labels += _way(context, sink)
+        shown = f"the trusted parameter `{sink.end.parameter}` of `{short(sink.end.target)}`"
+        message = f"outside data has a hand in this value, and it reaches {shown}"
+        notes = (
+            "a trusted parameter takes only what no outside data had a hand in",
+            "to let it through knowingly, say why: `release(value, \"why\")`; the trace shows it",
+        )
+        context.report("AEL0701", message, module, sink.node, labels=tuple(labels), notes=notes)
+
+
+def _origin(program: Program, name: str) -> str:
+    shown = short(name)
+    if name in program.nodes:
+        return f"`{shown}` gives what a model said" if program.nodes[name].driven else f"`{shown}` gives outside data"
+    if name in program.tools:
+        draft = program.tools[name]
+        if isinstance(draft.node.body, n.Extern):
+            return f"`{shown}` runs outside of AEL"
+        return f"`{shown}` says `taints`" if draft.clauses.get(n.Taints) is not None else f"`{shown}` gives outside data"
+    if name in program.operations:
+        return f"`{shown}` is answered from outside"
+    return f"`{shown}` gives outside data"
+
+
+def _way(context: Context, sink: Sink) -> list[Label]:
+    labels: list[Label] = []
+    at = sink
+    while at.onward is not None:
+        at = at.onward
+        labels.append(context.label(at.module, at.node, f"from there it goes to `{at.parameter}` of `{short(at.target)}`"))
+    symbol = context.collected.symbols.get(at.target)
+    if symbol is not None and isinstance(symbol.node, n.FunctionDecl | n.ToolDecl | n.NodeDecl | n.Operation):
+        labels += [context.label(symbol.module, p, "trusted here") for p in symbol.node.parameters if p.name.text == at.parameter]
+    return labels
+
+
+def _entrances(program: Program, analysis: _Analysis) -> None:
+    """What a model or another process may call takes outside data: what goes on to a trusted parameter is trusted itself."""
+    context = program.context
+    offered: dict[str, tuple[nodes.Draft, n.Path]] = {}
+    for draft in program.nodes.values():
+        for path, symbol in draft.offered:
+            offered.setdefault(symbol.name, (draft, path))
+    for name, (draft, path) in offered.items():
+        label = context.label(draft.scope.name, path, "offered to a model here, which chooses the arguments")
+        symbol = context.collected.symbols[name]
+        if isinstance(symbol.node, n.ToolDecl | n.NodeDecl):
+            _entrance(program, analysis, name, symbol.module, symbol.node.parameters, (label,))
+    for provide in program.provides:
+        for function in provide.node.functions:
+            key = provide.functions.get(function.name.text)
+            if key is not None:
+                _entrance(program, analysis, key, provide.scope.name, function.parameters, ())
+
+
+def _entrance(
+    program: Program, analysis: _Analysis, key: str, module: str, parameters: tuple[n.Parameter, ...], labels: tuple[Label, ...]
+) -> None:
+    summary = analysis.summaries.get(key)
+    for at, sink in (summary.sinks if summary is not None else {}).items():
+        parameter = parameters[at]
+        end = sink.end
+        name = parameter.name.text
+        message = f"anything may arrive in `{name}`, and it goes on to the trusted parameter `{end.parameter}` of `{short(end.target)}`"
+        scope = program.context.collected.modules[module]
+        start = Span(parameter.span.start, parameter.span.start)
+        fix = Fix(f"make `{name}` trusted", (Edit(Place(scope.source, start), "trusted "),), safe=False)
+        onward = program.context.label(sink.module, sink.node, "it goes on here")
+        notes = ("an argument for a trusted parameter passes when it equals a clean input of the run; any other needs an approval",)
+        labels_all = (*labels, onward, *_way(program.context, sink))
+        program.context.report("AEL0702", message, module, parameter, labels=labels_all, notes=notes, fix=fix)
+
+
+def _releases(program: Program, shared: Shared, outside: int) -> None:
+    context = program.context
+    for call, (module, mask) in shared.releases.items():
+        scope = context.collected.modules[module]
+        reason = call.arguments[1].value if len(call.arguments) > 1 else None
+        text = c.constant_text(context, scope, reason) if reason is not None else None
+        if reason is not None and (text is None or not text.strip()):
+            message = "the reason of a `release` is a literal text: it is read in the trace, and in a review"
+            context.report("AEL0703", message, module, reason)
+        if not mask:
+            message = "no outside data has a hand in this value, so there is nothing to release"
+            context.warn("AEL1125", message, module, call)

@@ -1,0 +1,221 @@
+"""Tools: their clauses, and what must hold where one is offered to a model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from ael.check import clause as c
+from ael.check import grant, repeat
+from ael.check.basis import Context, find, names_of, short, suggestion
+from ael.check.collect import ModuleScope, Symbol
+from ael.check.effect import Graph
+from ael.check.permission import doc, named, role
+from ael.diagnostics.diagnostic import Edit, Fix, Place
+from ael.source import Span
+from ael.syntax import nodes as n
+from ael.types.signature import Effects, Repeat, Signature
+from ael.types.spec import ApprovalSpec, ToolSpec
+
+NAME_LIMIT = 64
+"""The longest tool name that every provider takes, in characters."""
+RESERVED = frozenset({"final", "final_result"})
+"""Names under which the run time offers tools of its own."""
+
+_TRIGGER = re.compile(
+    r"\b(when|whenever|before|after|if|unless|until|once|only|first|instead|always|never|every time|call (?:this|it)|use (?:this|it)|ask)\b", re.I
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Draft:
+    """A tool as declared, before its body is looked at."""
+
+    symbol: Symbol
+    scope: ModuleScope
+    node: n.ToolDecl
+    clauses: c.Clauses
+    permission: str | None
+    repeat: Repeat
+
+
+def drafts(context: Context) -> dict[str, Draft]:
+    """All tools, their permission and repeat safety read."""
+    found: dict[str, Draft] = {}
+    for symbol in context.collected.of_kind("tool"):
+        if isinstance(symbol.node, n.ToolDecl):
+            scope, node = context.collected.scope_of(symbol), symbol.node
+            clauses = c.read(context, scope, "a tool", node.clauses, c.TOOL)
+            permission = _permission(context, scope, node, clauses.get(n.Needs))
+            found[symbol.name] = Draft(symbol, scope, node, clauses, permission, repeat.declared(context, scope, clauses, "tool", node.name))
+    return found
+
+
+def _permission(context: Context, scope: ModuleScope, node: n.ToolDecl, needs: n.Needs | None) -> str | None:
+    if needs is None:
+        message = f"the tool `{node.name.text}` does not say which permission it needs"
+        notes = ("a tool names exactly one: `needs orders.read`, declared once in the pack by `permission orders.read`",)
+        context.report("AEL0506", message, scope.name, node.name, notes=notes)
+        return None
+    if len(needs.permissions) > 1:
+        message = f"a tool needs exactly one permission, and `{node.name.text}` names {len(needs.permissions)}"
+        notes = ("one permission may include others: `permission a includes b`; or make two tools of it",)
+        context.report("AEL0506", message, scope.name, needs, notes=notes)
+        for path in needs.permissions:
+            named(context, scope, path)
+        return None
+    return named(context, scope, needs.permissions[0])
+
+
+def check(context: Context, graph: Graph, draft: Draft) -> None:
+    """What must hold between a tool's clauses and its body."""
+    scope, node, clauses = draft.scope, draft.node, draft.clauses
+    said = clauses.get(n.RepeatClause)
+    repeat.retries(context, scope, clauses, draft.repeat, "a tool")
+    repeat.parallel(context, scope, graph, draft.symbol.name, node, clauses, draft.repeat)
+    if isinstance(node.body, n.Extern):
+        _extern(context, scope, node.body)
+    else:
+        repeat.body(context, scope, graph, draft.symbol.name, node.name.text, said)
+        grant.tool_body(context, scope, graph, draft.symbol, draft.permission, clauses.get(n.Needs))
+
+
+def _extern(context: Context, scope: ModuleScope, node: n.Extern) -> None:
+    target = c.constant_text(context, scope, node.target) or ""
+    module, colon, function = target.partition(":")
+    if not colon or not function.isidentifier() or not all(part.isidentifier() for part in module.split(".")):
+        message = 'an `extern` names a Python function as "module:function"'
+        context.report("AEL0519", message, scope.name, node.target)
+    elif module not in context.collected.extern_allowed:
+        message = f"the pack does not allow functions of the Python module `{module}`"
+        notes = (f'allow it in `pack.ael`: `extern "{module}"`',)
+        context.report("AEL0518", message, scope.name, node.target, notes=notes)
+
+
+def spec(context: Context, draft: Draft, signature: Signature) -> ToolSpec:
+    """The finished facts of a tool; `signature` has its effects."""
+    scope, node, clauses = draft.scope, draft.node, draft.clauses
+    approval = clauses.get(n.Approval)
+    asked = None
+    if approval is not None:
+        by = role(context, scope, approval.role) if approval.role is not None else None
+        asked = ApprovalSpec(by, approval.condition is not None)
+    extern = c.constant_text(context, scope, node.body.target) if isinstance(node.body, n.Extern) else None
+    return ToolSpec(
+        name=draft.symbol.name,
+        signature=signature,
+        doc=doc(node.doc),
+        permission=draft.permission or "",
+        repeat=draft.repeat,
+        timeout=c.timeout(context, scope, clauses.get(n.Timeout)),
+        limit=c.limit(context, scope, clauses.get(n.Limit), "a tool"),
+        approval=asked,
+        retry=c.retry(context, scope, clauses.get(n.Retry)),
+        taints=clauses.get(n.Taints) is not None,
+        parallel=clauses.get(n.ParallelClause) is not None,
+        extern=extern,
+    )
+
+
+def effects(draft: Draft, fails: frozenset[str], tainted: bool) -> Effects:
+    """What calling a tool can do: its declared permission and repeat safety, whatever its body is."""
+    permissions = frozenset({draft.permission}) if draft.permission is not None else frozenset[str]()
+    return Effects(permissions, draft.repeat, True, draft.repeat.can_be_uncertain or "Uncertain" in fails, tainted)
+
+
+# --- offered to a model ------------------------------------------------------------------------------------------------
+
+
+def offered(context: Context, scope: ModuleScope, clause: n.Tools | None, node: n.NodeDecl) -> list[tuple[n.Path, Symbol]]:
+    """The tools and nodes that a node offers to its model: known, callable, each name once (features A1.5, A1.6, A2.1)."""
+    from_names: dict[str, n.Path] = {}
+    found: list[tuple[n.Path, Symbol]] = []
+    for path in clause.paths if clause is not None else ():
+        symbol = find_tool(context, scope, path)
+        if symbol is None:
+            continue
+        name = offer_name(symbol)
+        first = from_names.setdefault(name, path)
+        if first is not path:
+            labels = (context.label(scope.name, first, "offered here already"),)
+            message = f"the node `{node.name.text}` offers two tools that the model would know as `{name}`"
+            context.report("AEL0602", message, scope.name, path, labels=labels, fix=_without(scope, clause, path))
+            continue
+        found.append((path, symbol))
+        _offerable(context, scope, path, symbol, name)
+    return found
+
+
+def find_tool(context: Context, scope: ModuleScope, path: n.Path) -> Symbol | None:
+    """The tool or node of a path; None when there is none (reported), or when its meaning comes later."""
+    symbol = find(scope, context.collected, path)
+    if symbol is not None and symbol.kind in ("mcp", "agent", "skill", "unknown"):
+        return None
+    if symbol is not None and symbol.kind in ("tool", "node"):
+        return symbol
+    if symbol is not None:
+        notes: tuple[str, ...] = ()
+        if symbol.kind in ("function", "operation"):
+            notes = ("a model is offered tools: `tool name(…) -> T  needs …  repeat … { … }` may call it",)
+        message = f"`{path.text}` is a {symbol.kind}, and a model can be offered tools and nodes only"
+        context.report("AEL0601", message, scope.name, path, notes=notes)
+        return None
+    hint, fix = suggestion(scope.source, path.span, path.text, names_of(scope, "tool", "node"))
+    context.report("AEL0601", f"no tool or node `{path.text}` is known here{hint}", scope.name, path, fix=fix)
+    return None
+
+
+def offer_name(symbol: Symbol) -> str:
+    """The name under which a model sees a tool (its own) or a node (`delegate__` and its own)."""
+    own = symbol.name.rpartition(".")[2]
+    return f"delegate__{own}" if symbol.kind in ("node", "agent") else own
+
+
+def _offerable(context: Context, scope: ModuleScope, path: n.Path, symbol: Symbol, name: str) -> None:
+    node = symbol.node
+    if not isinstance(node, n.ToolDecl | n.NodeDecl):
+        return
+    labels = (context.label(scope.name, path, "offered to a model here"),)
+    own = node.name.text
+    if len(name) > NAME_LIMIT:
+        message = f"a model sees this as `{name}`, {len(name)} characters; providers take at most {NAME_LIMIT}"
+        context.report("AEL0603", message, symbol.module, node.name, labels=labels)
+    elif isinstance(node, n.ToolDecl) and (own in RESERVED or "__" in own):
+        why = "is the name of the tool that ends a node" if own in RESERVED else "has `__` in it, which marks delegates and the tools of servers"
+        context.report("AEL0603", f"`{own}` {why}: give the tool another name", symbol.module, node.name, labels=labels)
+    text = doc(node.doc)
+    if not text.strip():
+        word = "tool" if isinstance(node, n.ToolDecl) else "node"
+        message = f"the {word} `{own}` is offered to a model and has no description"
+        notes = ("a `///` comment in front says what it does and when to call it; the model reads it",)
+        fix = Fix("write a description", (_doc_above(context, symbol, node),), safe=False)
+        context.report("AEL0604", message, symbol.module, node.name, labels=labels, notes=notes, fix=fix)
+        return
+    assert node.doc is not None
+    if text != text.strip():
+        message = f"the description of `{own}` begins or ends with blanks, and the model is sent it as it is"
+        context.warn("AEL1122", message, symbol.module, node.doc)
+    if isinstance(node, n.ToolDecl) and not _TRIGGER.search(text):
+        message = f"the description of `{own}` says what it does, not when to call it"
+        notes = ("such as: \"Call this before promising anything about an order.\"",)
+        context.warn("AEL1121", message, symbol.module, node.doc, notes=notes)
+
+
+def _doc_above(context: Context, symbol: Symbol, node: n.ToolDecl | n.NodeDecl) -> Edit:
+    scope = context.collected.scope_of(symbol)
+    start = node.span.start
+    return Edit(Place(scope.source, Span(start, start)), f"/// What `{short(symbol.name)}` does. Call this when …\n")
+
+
+def _without(scope: ModuleScope, clause: n.Tools | None, path: n.Path) -> Fix | None:
+    paths = clause.paths if clause is not None else ()
+    at = paths.index(path) if path in paths else 0
+    if at == 0:
+        return None
+    return Fix("remove it", (Edit(Place(scope.source, Span(paths[at - 1].span.end, path.span.end)), ""),), safe=False)
+
+
+def with_effects(signatures: Mapping[str, Signature], effects: Mapping[str, Effects]) -> dict[str, Signature]:
+    """The signatures with their effects filled in."""
+    return {name: replace(s, effects=effects[name]) if name in effects else s for name, s in signatures.items()}
