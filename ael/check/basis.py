@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ael.check.collect import Collected, Kind, ModuleScope, Symbol
+from ael.check.collect import Collected, Kind, ModuleScope
 from ael.check.suggest import did_you_mean
 from ael.diagnostics.diagnostic import Bag, Fix, Label, Place, Severity
 from ael.source import Source, Span
@@ -54,7 +54,9 @@ class Context:
         source = self.collected.modules[module].source
         self.bag.report(code, message, source, node.span, labels=labels, notes=notes, fix=fix, severity=severity)
 
-    def warn(self, code: str, message: str, module: str, node: n.Node, *, notes: tuple[str, ...] = (), fix: Fix | None = None) -> None:
+    def warn(
+        self, code: str, message: str, module: str, node: n.Node, *, notes: tuple[str, ...] = (), fix: Fix | None = None
+    ) -> None:
         """Report advice at `node`."""
         self.report(code, message, module, node, notes=notes, fix=fix, severity=Severity.WARNING)
 
@@ -64,24 +66,6 @@ class Context:
         if symbol is None or not isinstance(symbol.node, n.PermissionDecl):
             return ()
         return (self.label(symbol.module, symbol.node.path, f"`{name}` is declared here"),)
-
-
-def find(scope: ModuleScope, collected: Collected, path: n.Path) -> Symbol | None:
-    """What a dotted name in a clause means in a module: a name of it, an imported one, or a member of an imported module."""
-    first = path.parts[0].text
-    symbol = scope.names.get(first)
-    if symbol is None:
-        return None
-    if first in scope.imports:
-        scope.used.add(first)
-    for part in path.parts[1:]:
-        if symbol.kind in ("mcp", "unknown"):
-            return symbol
-        found = collected.symbols.get(f"{symbol.name}.{part.text}")
-        if found is None or (symbol.kind == "module" and not found.public and found.module != scope.name):
-            return None
-        symbol = found
-    return symbol
 
 
 def names_of(scope: ModuleScope, *kinds: Kind) -> list[str]:

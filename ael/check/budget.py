@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from ael.check import clause as c
-from ael.check.collect import ModuleScope
 from ael.check.basis import Context, suggestion
+from ael.check.collect import ModuleScope
 from ael.diagnostics.diagnostic import Edit, Fix
 from ael.syntax import nodes as n
 from ael.types.spec import BudgetSpec

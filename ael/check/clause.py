@@ -7,8 +7,9 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import TypeVar
 
+from ael.check.basis import Context, listed, suggestion
 from ael.check.collect import ModuleScope
-from ael.check.basis import Context, find, listed, suggestion
+from ael.check.module import find
 from ael.check.program import Meaning
 from ael.diagnostics.diagnostic import Edit, Fix, Place
 from ael.source import Span
@@ -62,7 +63,9 @@ class Clauses:
         return found if isinstance(found, kind) else None
 
 
-def read(context: Context, scope: ModuleScope, what: str, clauses: tuple[n.Clause, ...], allowed: tuple[type[n.Clause], ...]) -> Clauses:
+def read(
+    context: Context, scope: ModuleScope, what: str, clauses: tuple[n.Clause, ...], allowed: tuple[type[n.Clause], ...]
+) -> Clauses:
     """The clauses of a declaration (`what`: "a tool"), those that stand twice or have no meaning there reported."""
     seen: dict[type[n.Clause], n.Clause] = {}
     for clause in clauses:
@@ -148,7 +151,7 @@ def _named(context: Context, scope: ModuleScope, node: n.Expr) -> object:
         return context.collected.constants.get(meaning.name, NOTHING)
     path = as_path(node)
     if meaning is None and path is not None:
-        symbol = find(scope, context.collected, path)
+        symbol = find(context.collected, scope, path)
         if symbol is not None and symbol.kind == "const":
             return context.collected.constants.get(symbol.name, NOTHING)
     return NOTHING
@@ -182,7 +185,11 @@ def duration(context: Context, scope: ModuleScope, node: n.Expr, what: str, code
     value = constant(context, scope, node)
     if value is not NOTHING and not isinstance(node, n.Reference | n.FieldAccess):
         text = source_text(scope, node)
-        fix = Fix(f"write `{text}s`", (Edit(context.place(scope.name, node), f"{text}s"),), safe=False) if isinstance(node, n.IntLit) else None
+        fix = (
+            Fix(f"write `{text}s`", (Edit(context.place(scope.name, node), f"{text}s"),), safe=False)
+            if isinstance(node, n.IntLit)
+            else None
+        )
         context.report(code, f"{what} is a duration, such as `5s`, `250ms` or `2min`", scope.name, node, fix=fix)
         return None
     if isinstance(value, timedelta):
@@ -279,7 +286,7 @@ def retry(context: Context, scope: ModuleScope, clause: n.Retry | None) -> Retry
 
 def zero(context: Context, scope: ModuleScope, node: n.Node, message: str) -> None:
     """Advice: zero means zero (K03), which is seldom meant."""
-    context.warn("AEL1124", message, scope.name, node, notes=("zero means zero, never \"no limit\"",))
+    context.warn("AEL1124", message, scope.name, node, notes=('zero means zero, never "no limit"',))
 
 
 def spot_name(node: n.Path) -> n.Name:

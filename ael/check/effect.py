@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
-from ael.check.collect import ModuleScope, Symbol
 from ael.check.basis import Context
+from ael.check.collect import ModuleScope, Symbol
 from ael.check.program import CallInfo, Meaning
 from ael.syntax import nodes as n
 from ael.types.builtin import EFFECTS

@@ -1,7 +1,7 @@
 """The second half of the check: from typed modules to the facts of what is declared, with everything that must hold between them.
 
-`establish` runs over the side tables that the first half filled in. It reports into the bag and gives `Facts` whatever it finds, so that all
-problems of a program are told at once; a program with errors is never run.
+`establish` runs over the side tables that the first half filled in. It reports into the bag and gives `Facts` whatever it finds, so
+that all problems of a program are told at once; a program with errors is never run.
 """
 
 from __future__ import annotations

@@ -26,7 +26,9 @@ def granted(context: Context, scope: ModuleScope, clause: n.Grants | None) -> fr
     return frozenset(found)
 
 
-def tool_body(context: Context, scope: ModuleScope, graph: Graph, symbol: Symbol, permission: str | None, needs: n.Needs | None) -> None:
+def tool_body(
+    context: Context, scope: ModuleScope, graph: Graph, symbol: Symbol, permission: str | None, needs: n.Needs | None
+) -> None:
     """What a tool's body calls needs only the tool's permission or what that includes (language.md, section 5)."""
     if permission is None or needs is None:
         return
@@ -43,7 +45,13 @@ def tool_body(context: Context, scope: ModuleScope, graph: Graph, symbol: Symbol
 
 
 def node(
-    context: Context, scope: ModuleScope, graph: Graph, symbol: Symbol, decl: n.NodeDecl, clause: n.Grants | None, grants: frozenset[str]
+    context: Context,
+    scope: ModuleScope,
+    graph: Graph,
+    symbol: Symbol,
+    decl: n.NodeDecl,
+    clause: n.Grants | None,
+    grants: frozenset[str],
 ) -> None:
     """A node's grants cover its tools, its body, and the grants of the nodes that it calls."""
     for name, chain in _beyond(context, graph, symbol.name, context.closure(grants)):
@@ -62,7 +70,13 @@ def node(
 
 
 def provider(
-    context: Context, scope: ModuleScope, graph: Graph, keys: list[str], decl: n.ProvideDecl, clause: n.Grants | None, grants: frozenset[str]
+    context: Context,
+    scope: ModuleScope,
+    graph: Graph,
+    keys: list[str],
+    decl: n.ProvideDecl,
+    clause: n.Grants | None,
+    grants: frozenset[str],
 ) -> None:
     """A provider's grants cover its bodies; its callers need only the operation's permission."""
     allowed = context.closure(grants)
@@ -73,7 +87,9 @@ def provider(
             labels = (*through(context, chain[1:]), *needed_at(context, chain[-1][1], name))
             if clause is not None:
                 labels = (context.label(scope.name, clause, "it is granted only this"), *labels)
-            notes = ("a provider's code runs under the provider's grants; whoever calls it needs only the operation's permission",)
+            notes = (
+                "a provider's code runs under the provider's grants; whoever calls it needs only the operation's permission",
+            )
             fix = _add(scope, decl.clauses, decl, clause, name)
             context.report("AEL0511", message, module, first.node, labels=labels, notes=notes, fix=fix)
 

@@ -7,11 +7,13 @@ user message as marked data; so whatever outside text says, it never becomes an 
 from __future__ import annotations
 
 from ael.check import clause as c
-from ael.check.basis import Context, find, short
+from ael.check.basis import Context, short
 from ael.check.collect import ModuleScope
+from ael.check.module import find
 from ael.check.program import Local, Meaning
 from ael.syntax import nodes as n
 from ael.types.text import text_of
+
 
 def text(context: Context, scope: ModuleScope, node: n.NodeDecl, template: n.StringLit) -> str:
     """The whole instructions of a node, each parameter that they name replaced by its reference."""
@@ -54,10 +56,7 @@ def reference(name: str) -> str:
 
 def _refuse(context: Context, scope: ModuleScope, part: n.Expr, names: set[str]) -> None:
     shown = c.source_text(scope, part)
-    if len(shown) > 40 or "\n" in shown:
-        shown = "this"
-    else:
-        shown = f"`{shown}`"
+    shown = "this" if len(shown) > 40 or "\n" in shown else f"`{shown}`"
     path = c.as_path(part)
     notes = [
         "instructions are trusted: only literals and constants stand in them, so that no outside text can become an instruction",
@@ -65,11 +64,12 @@ def _refuse(context: Context, scope: ModuleScope, part: n.Expr, names: set[str])
     if path is not None and path.parts[0].text in names and len(path.parts) > 1:
         first = path.parts[0].text
         notes.append(f"name the whole parameter (`${{{first}}}`), or make `{path.parts[-1].text}` a parameter of its own")
-    elif path is not None and (symbol := find(scope, context.collected, path)) is not None and symbol.kind == "unknown":
+    elif path is not None and (symbol := find(context.collected, scope, path)) is not None and symbol.kind == "unknown":
         return
     else:
         notes.append("make it a parameter of the node: its value then travels beside the instructions, as data")
-    context.report("AEL0616", f"{shown} cannot stand in instructions: it is worked out while the program runs", scope.name, part, notes=tuple(notes))
+    message = f"{shown} cannot stand in instructions: it is worked out while the program runs"
+    context.report("AEL0616", message, scope.name, part, notes=tuple(notes))
 
 
 def named_inputs(context: Context, scope: ModuleScope, node: n.NodeDecl, template: n.StringLit, given: n.Expr | None) -> None:
@@ -80,7 +80,11 @@ def named_inputs(context: Context, scope: ModuleScope, node: n.NodeDecl, templat
     if None in keys:
         return
     for part in template.parts:
-        if isinstance(part, n.Reference) and part.name.text not in keys and any(p.name.text == part.name.text for p in node.parameters):
+        if (
+            isinstance(part, n.Reference)
+            and part.name.text not in keys
+            and any(p.name.text == part.name.text for p in node.parameters)
+        ):
             name = part.name.text
             message = f"the instructions name `{name}`, and the `input` of `{short(scope.name + '.' + node.name.text)}` does not hold it"
             labels = (context.label(scope.name, given, "all that the model is given"),)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from decimal import Decimal
 
 from ael.check import clause as c
+from ael.check.basis import Context, names_of, short, suggestion
 from ael.check.collect import ModuleScope, Symbol
-from ael.check.basis import Context, find, names_of, short, suggestion
+from ael.check.module import find
 from ael.syntax import nodes as n
 from ael.types.spec import ModelSpec
 
 PROVIDERS = (
-    "openai", "anthropic", "openrouter", "groq", "mistral", "deepseek", "gemini", "ollama", "vllm", "llamacpp", "local", "scripted", "replay",
+    "openai", "anthropic", "openrouter", "groq", "mistral", "deepseek", "gemini", "ollama", "vllm", "llamacpp", "local",
+    "scripted", "replay",
 )  # fmt: skip
 """Providers that the language brings; a `provide std/model.Model as name` adds others."""
 
@@ -77,7 +79,7 @@ def _provider(context: Context, scope: ModuleScope, value: n.Expr) -> str | None
     path = c.as_path(value)
     word = path.text if path is not None else c.constant_text(context, scope, value)
     if path is not None:
-        symbol = find(scope, context.collected, path)
+        symbol = find(context.collected, scope, path)
         if symbol is not None and symbol.kind in ("provide", "unknown"):
             return symbol.name
     if word in PROVIDERS:
@@ -93,7 +95,7 @@ def _provider(context: Context, scope: ModuleScope, value: n.Expr) -> str | None
 
 def _fallback(context: Context, scope: ModuleScope, value: n.Expr) -> str | None:
     path = c.as_path(value)
-    symbol = find(scope, context.collected, path) if path is not None else None
+    symbol = find(context.collected, scope, path) if path is not None else None
     if symbol is not None and symbol.kind == "unknown":
         return None
     if symbol is not None and symbol.kind == "model":
@@ -106,7 +108,7 @@ def _fallback(context: Context, scope: ModuleScope, value: n.Expr) -> str | None
 def unknown_model(context: Context, scope: ModuleScope, node: n.Node, word: str) -> None:
     """Report a name that is no model."""
     hint, fix = suggestion(scope.source, node.span, word, names_of(scope, "model"))
-    notes = () if fix else (f"declare it: `model {word} {{ provider … name \"…\" }}`",)
+    notes = () if fix else (f'declare it: `model {word} {{ provider … name "…" }}`',)
     context.report("AEL0609", f"no model `{word}` is declared{hint}", scope.name, node, notes=notes, fix=fix)
 
 
@@ -119,7 +121,9 @@ def _setting(context: Context, scope: ModuleScope, setting: n.Setting) -> object
         return c.NOTHING
     if word in NUMBERS:
         low, high = NUMBERS[word]
-        fitting = isinstance(value, int | Decimal) and not isinstance(value, bool) and value >= low and (high is None or value <= high)
+        fitting = (
+            isinstance(value, int | Decimal) and not isinstance(value, bool) and value >= low and (high is None or value <= high)
+        )
         if not fitting:
             upto = f" to {high}" if high is not None else " or more"
             context.report("AEL0610", f"`{word}` is a number, {low}{upto}", scope.name, setting.value)

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 
 from ael.check import budget, instructions, policy, tool
 from ael.check import clause as c
-from ael.check.basis import Context, find, listed, names_of, short, suggestion
+from ael.check.basis import Context, listed, names_of, short, suggestion
 from ael.check.collect import ModuleScope, Symbol
 from ael.check.component import components
 from ael.check.effect import ACTS, Graph
 from ael.check.grant import granted
 from ael.check.model import unknown_model
+from ael.check.module import find
 from ael.check.permission import doc
 from ael.diagnostics.diagnostic import Edit, Fix, Place
 from ael.source import Span
@@ -90,7 +91,7 @@ def _model(context: Context, scope: ModuleScope, node: n.NodeDecl, clause: n.Mod
         message = f"the node `{node.name.text}` has instructions, and no model to give them to"
         context.report("AEL0608", message, scope.name, node.name, notes=notes, fix=fix)
         return None
-    symbol = find(scope, context.collected, clause.path)
+    symbol = find(context.collected, scope, clause.path)
     if symbol is not None and symbol.kind == "unknown":
         return None
     if symbol is None or symbol.kind != "model":
@@ -148,7 +149,7 @@ def _tool_choice(context: Context, draft: Draft, clause: n.ToolChoice | None) ->
             message = f"`tool_choice any` asks for a tool call, and `{draft.node.name.text}` offers no tools"
             context.report("AEL0614", message, scope.name, clause)
         return word
-    symbol = find(scope, context.collected, clause.path)
+    symbol = find(context.collected, scope, clause.path)
     if symbol is not None and symbol.kind in ("mcp", "agent", "skill", "unknown"):
         return "auto"
     for _, offered in draft.offered:
@@ -156,7 +157,9 @@ def _tool_choice(context: Context, draft: Draft, clause: n.ToolChoice | None) ->
             return tool.offer_name(offered)
     known = [path.text for path, _ in draft.offered]
     hint, fix = suggestion(scope.source, clause.path.span, word, [*CHOICES, *known])
-    message = f"`tool_choice` names a tool that the node offers, `auto`, `any` or `none`; `{word}` is none of them{hint if fix else ''}"
+    message = (
+        f"`tool_choice` names a tool that the node offers, `auto`, `any` or `none`; `{word}` is none of them{hint if fix else ''}"
+    )
     tools = draft.clauses.get(n.Tools)
     labels = (context.label(scope.name, tools, "it offers these"),) if tools is not None else ()
     context.report("AEL0614", message, scope.name, clause.path, labels=labels, fix=fix)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ael.check.collect import ModuleScope
 from ael.check.basis import Context, suggestion
+from ael.check.collect import ModuleScope
 from ael.syntax import nodes as n
 from ael.types.spec import PermissionSpec, RoleSpec
 

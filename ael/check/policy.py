@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ael.check import budget
-from ael.check.collect import ModuleScope, Symbol
 from ael.check.basis import Context, short, suggestion
+from ael.check.collect import ModuleScope, Symbol
 from ael.syntax import nodes as n
 from ael.types.relate import fits
 from ael.types.spec import PolicySpec
@@ -50,8 +50,14 @@ def one_call(context: Context, scope: ModuleScope, node: n.NodeDecl, result: Typ
             f"`{path.text}` cannot be offered under `policy one_call`: it gives {show(signature.result)} and the node {show(result)}, "
             "so a second model call would be needed"
         )
-        notes = ("under `one_call` the result of a proposed call is the node's result; `policy loop` lets the model go on from it",)
-        labels = [context.label(scope.name, clause, "one model call, by this policy") for clause in node.clauses if isinstance(clause, n.Policy)]
+        notes = (
+            "under `one_call` the result of a proposed call is the node's result; `policy loop` lets the model go on from it",
+        )
+        labels = [
+            context.label(scope.name, clause, "one model call, by this policy")
+            for clause in node.clauses
+            if isinstance(clause, n.Policy)
+        ]
         if isinstance(symbol.node, n.ToolDecl | n.NodeDecl) and symbol.node.result is not None:
             labels.append(context.label(symbol.module, symbol.node.result, f"`{short(symbol.name)}` gives this"))
         context.report("AEL0605", message, scope.name, path, labels=tuple(labels), notes=notes)

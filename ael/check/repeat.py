@@ -1,4 +1,7 @@
-"""Repeat safety: what is declared, and what a body that calls weaker things may claim (language.md, section 5; docs/decisions/repeat.md)."""
+"""Repeat safety: what is declared, and what a body that calls weaker things may claim (language.md, section 5).
+
+The form of the exception, `key: call.key`, is in docs/decisions/repeat.md.
+"""
 
 from __future__ import annotations
 
@@ -48,11 +51,12 @@ def body(context: Context, scope: ModuleScope, graph: Graph, key: str, shown: st
     for bit, word in ((NEVER, "never"), (RECONCILE, "reconcile")):
         if not unit.total & bit:
             continue
-        module, last = (chain := graph.why(key, bit))[-1]
+        chain = graph.why(key, bit)
+        last = chain[-1][1]
         message = f"`{shown}` says `repeat idempotent`, but it calls `{short(last.name)}`, which is `repeat {word}`"
         labels = (context.label(scope.name, clause, "said here"), *through(context, chain[1:]), *_declared_repeat(context, last))
         notes = (
-            f"say `repeat {word}`, or pass the key on (`key: call.key`) to an operation that takes one and repeats nothing for the same key",
+            f"say `repeat {word}`, or pass the key on (`key: call.key`) to an operation that acts once for each key",
         )
         context.report("AEL0513", message, chain[0][0], chain[0][1].node, labels=labels, notes=notes)
         return
@@ -72,7 +76,9 @@ def _declared_repeat(context: Context, use: Use) -> tuple[Label, ...]:
     return ()
 
 
-def parallel(context: Context, scope: ModuleScope, graph: Graph, key: str, node: n.ToolDecl, clauses: c.Clauses, repeat: Repeat) -> None:
+def parallel(
+    context: Context, scope: ModuleScope, graph: Graph, key: str, node: n.ToolDecl, clauses: c.Clauses, repeat: Repeat
+) -> None:
     """`parallel` is for a tool that is idempotent and only reads (feature A1.15)."""
     clause = clauses.get(n.ParallelClause)
     if clause is None:

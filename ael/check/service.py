@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from ael.check import clause as c
 from ael.check import grant, repeat
-from ael.check.basis import Context, find, short, suggestion
+from ael.check.basis import Context, short, suggestion
 from ael.check.collect import ModuleScope, Symbol
 from ael.check.effect import Graph
+from ael.check.module import find
 from ael.check.permission import doc, named
 from ael.syntax import nodes as n
 from ael.types.relate import fits
@@ -90,7 +91,7 @@ def service_of(context: Context, scope: ModuleScope, node: n.ProvideDecl) -> Sym
     if node.module is not None:
         symbol = collected.symbols.get(f"{node.module}.{node.service.text}")
     else:
-        symbol = find(scope, collected, node.service)
+        symbol = find(collected, scope, node.service)
     return symbol if symbol is not None and symbol.kind == "service" else None
 
 
@@ -101,7 +102,11 @@ def check(context: Context, graph: Graph, draft: ProvideDraft, operations: dict[
     grant.provider(context, scope, graph, keys, node, draft.clauses.get(n.Grants), draft.grants)
     if draft.service is None:
         return
-    own = {name.rpartition(".")[2]: operation for name, operation in operations.items() if name.rpartition(".")[0] == draft.service.name}
+    own = {
+        name.rpartition(".")[2]: operation
+        for name, operation in operations.items()
+        if name.rpartition(".")[0] == draft.service.name
+    }
     for function in node.functions:
         operation = own.pop(function.name.text, None)
         key = draft.functions.get(function.name.text)
@@ -123,7 +128,9 @@ def check(context: Context, graph: Graph, draft: ProvideDraft, operations: dict[
         context.report("AEL0627", message, scope.name, node.service, labels=labels)
 
 
-def _same(context: Context, scope: ModuleScope, function: n.FunctionDecl, found: Signature | None, operation: OperationDraft) -> None:
+def _same(
+    context: Context, scope: ModuleScope, function: n.FunctionDecl, found: Signature | None, operation: OperationDraft
+) -> None:
     wanted = context.collected.signatures.get(operation.symbol.name)
     if found is None or wanted is None:
         return
@@ -148,7 +155,10 @@ def _same(context: Context, scope: ModuleScope, function: n.FunctionDecl, found:
         problem = f"it gives {show(wanted.result)}, and this gives {show(found.result)}"
     extra = found.fails - wanted.fails
     if not problem and extra:
-        problem, spot = f"it does not fail with `{short(sorted(extra)[0])}`", function.fails[0] if function.fails else function.name
+        problem, spot = (
+            f"it does not fail with `{short(sorted(extra)[0])}`",
+            function.fails[0] if function.fails else function.name,
+        )
     if problem:
         message = f"this is not the operation `{short(operation.symbol.name)}`: {problem}"
         context.report("AEL0628", message, scope.name, spot, labels=labels)

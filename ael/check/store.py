@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ael.check import clause as c
-from ael.check.collect import ModuleScope, Symbol
 from ael.check.basis import Context
+from ael.check.collect import ModuleScope, Symbol
 from ael.check.permission import doc, named
 from ael.syntax import nodes as n
 from ael.types.spec import StoreSpec

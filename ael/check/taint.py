@@ -105,7 +105,7 @@ def analyse(program: Program) -> Taint:
                 summary = analysis.summaries.setdefault(key, Summary())
                 before = summary.state()
                 _follow(shared, scope, summary, parameters, body)
-                again = again or (len(group) > 1 or key in following[key]) and summary.state() != before
+                again = again or ((len(group) > 1 or key in following[key]) and summary.state() != before)
     for draft in program.nodes.values():
         if isinstance(draft.node.body, n.ModelBody):
             _model_body(shared, draft, draft.node.body)
@@ -128,7 +128,10 @@ def _bodies(program: Program) -> dict[str, _Body]:
         match symbol.node if symbol is not None else None:
             case n.FunctionDecl(parameters=parameters, body=body):
                 found[key] = (scope, parameters, body)
-            case n.ToolDecl(parameters=parameters, body=n.Block() as body) | n.NodeDecl(parameters=parameters, body=n.Block() as body):
+            case (
+                n.ToolDecl(parameters=parameters, body=n.Block() as body)
+                | n.NodeDecl(parameters=parameters, body=n.Block() as body)
+            ):
                 found[key] = (scope, parameters, body)
             case None if "#test" in key:
                 found[key] = (scope, (), unit.node)
@@ -149,7 +152,9 @@ def _follow(shared: Shared, scope: ModuleScope, summary: Summary, parameters: tu
 def _model_body(shared: Shared, draft: nodes.Draft, body: n.ModelBody) -> None:
     """`require` looks at what the model said, `input` and `examples` at the parameters, which may be anything."""
     given = {
-        local: 0 if p.trusted else TAINTED for p in draft.node.parameters if (local := draft.scope.tables.locals.get(p)) is not None
+        local: 0 if p.trusted else TAINTED
+        for p in draft.node.parameters
+        if (local := draft.scope.tables.locals.get(p)) is not None
     }
     for item in body.items:
         if isinstance(item, n.Require):
@@ -201,7 +206,7 @@ def _violations(program: Program, shared: Shared, outside: int, bits: dict[str, 
         message = f"outside data has a hand in this value, and it reaches {shown}"
         notes = (
             "a trusted parameter takes only what no outside data had a hand in",
-            "to let it through knowingly, say why: `release(value, \"why\")`; the trace shows it",
+            'to let it through knowingly, say why: `release(value, "why")`; the trace shows it',
         )
         context.report("AEL0701", message, module, sink.node, labels=tuple(labels), notes=notes)
 
@@ -259,12 +264,16 @@ def _entrance(
         parameter = parameters[at]
         end = sink.end
         name = parameter.name.text
-        message = f"anything may arrive in `{name}`, and it goes on to the trusted parameter `{end.parameter}` of `{short(end.target)}`"
+        message = (
+            f"anything may arrive in `{name}`, and it goes on to the trusted parameter `{end.parameter}` of `{short(end.target)}`"
+        )
         scope = program.context.collected.modules[module]
         start = Span(parameter.span.start, parameter.span.start)
         fix = Fix(f"make `{name}` trusted", (Edit(Place(scope.source, start), "trusted "),), safe=False)
         onward = program.context.label(sink.module, sink.node, "it goes on here")
-        notes = ("an argument for a trusted parameter passes when it equals a clean input of the run; any other needs an approval",)
+        notes = (
+            "an argument for a trusted parameter passes when it equals a clean input of the run; any other needs an approval",
+        )
         labels_all = (*labels, onward, *_way(program.context, sink))
         program.context.report("AEL0702", message, module, parameter, labels=labels_all, notes=notes, fix=fix)
 

@@ -24,7 +24,9 @@ def tests(context: Context) -> tuple[TestSpec, ...]:
             first = seen.setdefault(title, declaration)
             if first is not declaration:
                 labels = (context.label(scope.name, first.title, "the first one"),)
-                context.report("AEL0629", "two tests of this module have this title", scope.name, declaration.title, labels=labels)
+                context.report(
+                    "AEL0629", "two tests of this module have this title", scope.name, declaration.title, labels=labels
+                )
                 continue
             line = scope.source.position(declaration.span.start).line
             if not scope.name.startswith("std/"):

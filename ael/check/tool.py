@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 
 from ael.check import clause as c
 from ael.check import grant, repeat
-from ael.check.basis import Context, find, names_of, short, suggestion
+from ael.check.basis import Context, names_of, short, suggestion
 from ael.check.collect import ModuleScope, Symbol
 from ael.check.effect import Graph
+from ael.check.module import find
 from ael.check.permission import doc, named, role
 from ael.diagnostics.diagnostic import Edit, Fix, Place
 from ael.source import Span
@@ -24,7 +25,9 @@ RESERVED = frozenset({"final", "final_result"})
 """Names under which the run time offers tools of its own."""
 
 _TRIGGER = re.compile(
-    r"\b(when|whenever|before|after|if|unless|until|once|only|first|instead|always|never|every time|call (?:this|it)|use (?:this|it)|ask)\b", re.I
+    r"\b(?:when|whenever|before|after|if|unless|until|once|only|first|instead|always|never|every time|ask"
+    r"|call (?:this|it)|use (?:this|it))\b",
+    re.IGNORECASE,
 )
 
 
@@ -48,7 +51,9 @@ def drafts(context: Context) -> dict[str, Draft]:
             scope, node = context.collected.scope_of(symbol), symbol.node
             clauses = c.read(context, scope, "a tool", node.clauses, c.TOOL)
             permission = _permission(context, scope, node, clauses.get(n.Needs))
-            found[symbol.name] = Draft(symbol, scope, node, clauses, permission, repeat.declared(context, scope, clauses, "tool", node.name))
+            found[symbol.name] = Draft(
+                symbol, scope, node, clauses, permission, repeat.declared(context, scope, clauses, "tool", node.name)
+            )
     return found
 
 
@@ -149,7 +154,7 @@ def offered(context: Context, scope: ModuleScope, clause: n.Tools | None, node: 
 
 def find_tool(context: Context, scope: ModuleScope, path: n.Path) -> Symbol | None:
     """The tool or node of a path; None when there is none (reported), or when its meaning comes later."""
-    symbol = find(scope, context.collected, path)
+    symbol = find(context.collected, scope, path)
     if symbol is not None and symbol.kind in ("mcp", "agent", "skill", "unknown"):
         return None
     if symbol is not None and symbol.kind in ("tool", "node"):
@@ -182,7 +187,11 @@ def _offerable(context: Context, scope: ModuleScope, path: n.Path, symbol: Symbo
         message = f"a model sees this as `{name}`, {len(name)} characters; providers take at most {NAME_LIMIT}"
         context.report("AEL0603", message, symbol.module, node.name, labels=labels)
     elif isinstance(node, n.ToolDecl) and (own in RESERVED or "__" in own):
-        why = "is the name of the tool that ends a node" if own in RESERVED else "has `__` in it, which marks delegates and the tools of servers"
+        why = (
+            "is the name of the tool that ends a node"
+            if own in RESERVED
+            else "has `__` in it, which marks delegates and the tools of servers"
+        )
         context.report("AEL0603", f"`{own}` {why}: give the tool another name", symbol.module, node.name, labels=labels)
     text = doc(node.doc)
     if not text.strip():
@@ -198,7 +207,7 @@ def _offerable(context: Context, scope: ModuleScope, path: n.Path, symbol: Symbo
         context.warn("AEL1122", message, symbol.module, node.doc)
     if isinstance(node, n.ToolDecl) and not _TRIGGER.search(text):
         message = f"the description of `{own}` says what it does, not when to call it"
-        notes = ("such as: \"Call this before promising anything about an order.\"",)
+        notes = ('such as: "Call this before promising anything about an order."',)
         context.warn("AEL1121", message, symbol.module, node.doc, notes=notes)
 
 
