@@ -73,6 +73,38 @@ def argument_reader(record: RecordDef, definitions: Definitions, limits: Limits 
     return read_arguments
 
 
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A decoded structured result, and what was made regular on the way."""
+
+    value: object
+    notes: tuple[Note, ...] = ()
+
+
+def result_reader(
+    type: Type, definitions: Definitions, limits: Limits = DEFAULT_LIMITS, *, wrapped: bool = False
+) -> Callable[[object], Result]:
+    """A function from a model's structured result (JSON text, or an object already read) to the value of `type`.
+
+    A strict dialect makes what is optional nullable, so `null` for a field that may be absent and may not be null is its absence here
+    too; nothing else is made regular. `wrapped` says that the value is under the key `value` (see `dialect.Lowered`). The function
+    raises DecodeError.
+    """
+    whole = AnonymousRecord((("value", type),)) if wrapped else type
+    decode = decoder(whole, definitions, limits)
+    decimals = needs_decimals(type, definitions)
+
+    def read_result(raw: object) -> Result:
+        regular = _Regular(definitions, limits, decimals)
+        most = limits.model_output
+        tree = regular.read(raw, most) if isinstance(raw, str | bytes) else regular.measured(raw, most)
+        decoded = decode(regular.value(tree, whole, (), wrapped=True))
+        value = decoded["value"] if wrapped and isinstance(decoded, dict) else decoded
+        return Result(value, tuple(regular.notes))
+
+    return read_result
+
+
 class _Regular:
     def __init__(self, definitions: Definitions, limits: Limits, decimals: bool) -> None:
         self._definitions = definitions
@@ -85,7 +117,8 @@ class _Regular:
         if raw is None or (isinstance(raw, str | bytes) and len(raw) <= self._limits.tool_input and not raw.strip()):
             self.notes.append(Note("", "empty"))
             return {}
-        value = self._read(raw) if isinstance(raw, str | bytes) else self._measured(raw)
+        most = self._limits.tool_input
+        value = self.read(raw, most) if isinstance(raw, str | bytes) else self.measured(raw, most)
         if isinstance(value, str):
             inner = self._unwrap(value, "{", ())
             if inner is not None:
@@ -93,22 +126,23 @@ class _Regular:
                 return self.value(inner, type, (), wrapped=True)
         return self.value(value, type, (), wrapped=False)
 
-    def _read(self, text: str | bytes) -> object:
+    def read(self, text: str | bytes, most: int) -> object:
+        """The tree of a JSON text of at most `most` bytes."""
         try:
-            return read(text, self._limits, max_bytes=self._limits.tool_input, decimals=self._decimals)
+            return read(text, self._limits, max_bytes=most, decimals=self._decimals)
         except JsonError as error:
             raise DecodeError([error.problem()]) from None
 
-    def _measured(self, value: object) -> object:
+    def measured(self, value: object, most: int) -> object:
+        """A tree that is there already, if it is data and not larger than `most` bytes of JSON."""
         if not nesting(value, self._limits.depth):
             raise DecodeError([Problem("", f"nested more than {self._limits.depth} deep")])
         try:
             size = len(encode(value))
         except EncodeError as error:
             raise DecodeError([Problem(error.path, error.message)]) from None
-        if size > self._limits.tool_input:
-            most = self._limits.tool_input
-            raise DecodeError([Problem("", f"the arguments have {size:,} bytes, more than the {most:,} allowed")])
+        if size > most:
+            raise DecodeError([Problem("", f"the value has {size:,} bytes, more than the {most:,} allowed")])
         return value
 
     def value(self, value: object, type: Type, path: Path, *, wrapped: bool) -> object:
