@@ -1,0 +1,94 @@
+"""Server-sent events, bounded (https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ael.net.failure import NetError, NetKind
+from ael.net.response import Response
+
+MAX_EVENT_BYTES = 4 * 1024 * 1024
+"""A longer event ends the stream as too large: nothing a model sends in one piece comes near it."""
+
+KEEP_ALIVE = frozenset({b"ping"})
+"""Events that say only that the connection lives. Like comments they do not hold off the idle limit (fault kind K35)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event: its name (empty: `message`) and its data, lines joined by a newline."""
+
+    name: bytes
+    data: bytes
+
+
+class EventParser:
+    """Bytes in, whole events out; what is unfinished is kept, up to the limit."""
+
+    __slots__ = ("_buffer", "_limit", "_start")
+
+    def __init__(self, limit: int = MAX_EVENT_BYTES) -> None:
+        self._buffer = b""
+        self._limit = limit
+        self._start = True
+
+    def feed(self, data: bytes) -> list[Event]:
+        """The events that `data` completes. Raises `NetError` when one grows over the limit."""
+        buffer = self._buffer + data if self._buffer else data
+        if self._start:
+            if len(buffer) < 3 and b"\xef\xbb\xbf".startswith(buffer):
+                self._buffer = buffer
+                return []
+            self._start = False
+            buffer = buffer.removeprefix(b"\xef\xbb\xbf")
+        held = b""
+        if b"\r" in buffer:
+            if buffer.endswith(b"\r"):
+                # Its line feed may come with the next piece.
+                buffer, held = buffer[:-1], b"\r"
+            buffer = buffer.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        *blocks, rest = buffer.split(b"\n\n")
+        self._buffer = rest + held
+        if len(self._buffer) > self._limit or any(len(block) > self._limit for block in blocks):
+            raise NetError(
+                NetKind.TOO_LARGE, f"an event of the stream is longer than {self._limit} bytes", sent=True, received=True
+            )
+        events = []
+        for block in blocks:
+            if block.startswith(b"data: ") and b"\n" not in block:
+                events.append(Event(b"", block[6:]))
+            elif (event := _event(block)) is not None:
+                events.append(event)
+        return events
+
+
+def _event(block: bytes) -> Event | None:
+    name, data = b"", []
+    for line in block.split(b"\n"):
+        field, _, value = line.partition(b":")
+        if field == b"data":
+            data.append(value.removeprefix(b" "))
+        elif field == b"event":
+            name = value.removeprefix(b" ")
+    return Event(name, b"\n".join(data)) if data else None
+
+
+class EventStream:
+    """The events of a response, in batches as they arrive."""
+
+    __slots__ = ("_parser", "_response")
+
+    def __init__(self, response: Response, limit: int = MAX_EVENT_BYTES) -> None:
+        self._response = response
+        self._parser = EventParser(limit)
+        response.idle_by_touch()
+
+    async def batch(self) -> list[Event] | None:
+        """The next events, at least one; None at the end of the response. Raises `NetError`, also when only keep-alives come."""
+        while (data := await self._response.chunk()) is not None:
+            events = self._parser.feed(data)
+            if events:
+                if any(event.name not in KEEP_ALIVE for event in events):
+                    self._response.touch()
+                return events
+        return None
