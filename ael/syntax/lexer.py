@@ -199,7 +199,7 @@ class _Lexer:
                     elif texts[-1] == "{":
                         item = kind
                     if self.doc:
-                        self.flush_doc(start, keep=in_braces)
+                        self.flush_doc(start, keep=in_braces and kind not in CONTINUES)
             if not named and kind not in PREFIXES:
                 named, self.word = True, kind
                 drops = CONTINUES_IN_BODY.get(kind, _NOTHING)
@@ -269,16 +269,18 @@ class _Lexer:
             return True
         if self.kind == "deployment":
             return indent <= self.indent and kinds[-1] != DOC
+        if self.tokens.texts[-1] == "}":
+            return True
         if kind not in STARTERS[self.kind] or kinds[-1] in PREFIXES:
             return False
-        return not (kind == MODEL and self.word in HAS_MODEL_CLAUSE and self.tokens.texts[-1] != "}")
+        return not (kind == MODEL and self.word in HAS_MODEL_CLAUSE)
 
     def closes_all(self, kind: int) -> bool:
         """Whether a token in the first column begins a declaration, so that what is open was left open. Reports and closes it."""
         starters = STARTERS[self.kind] or STARTERS["module"]
-        if kind not in starters or self.stack[-1].text[0] == '"' or (kind == MODEL and len(self.tokens.kinds) == self.first):
+        if kind not in starters:
             return False
-        self.report_open(self.stack[0])
+        self.report_open(next((o for o in self.stack if o.text[0] == '"'), self.stack[0]))
         self.stack.clear()
         return True
 
@@ -307,8 +309,10 @@ class _Lexer:
         text = self.source.text
         if not trailing and text.startswith("///", start) and not text.startswith("////", start):
             self.doc.append((start, end))
+            self.tokens.doc_lines.append((start, end))
         elif not trailing and text.startswith("//!", start) and not self.tokens.kinds:
             self.module_doc.append((start, end))
+            self.tokens.doc_lines.append((start, end))
         else:
             self.tokens.comments.append(RawComment(start, end, trailing))
 
@@ -318,6 +322,8 @@ class _Lexer:
         tokens = self.tokens
         if not keep:
             tokens.comments.extend(RawComment(start, end, False) for start, end in lines)
+            unused = set(lines)
+            tokens.doc_lines = [line for line in tokens.doc_lines if line not in unused]
             return
         tokens.docs[len(tokens.kinds)] = Span(lines[0][0], lines[-1][1])
         self.push(DOC, at, at, self.doc_text(lines))

@@ -19,7 +19,7 @@ from ael.syntax.recover import report_error, resume
 from ael.syntax.reductions import REDUCE
 from ael.syntax.tables import ACTION, GOTO, LEFT, LENGTH, STARTS
 from ael.syntax.tokens import Piece, Tokens
-from ael.syntax.words import END, IS_SOFT, NAME, FileKind
+from ael.syntax.words import DOC, END, IS_SOFT, NAME, FileKind
 
 _CHAINS: list[dict[int, int]] = [{} for _ in GOTO]
 """For a state: nonterminal and lookahead -> the state after the rules of one symbol that follow. Computed where it is first needed."""
@@ -102,6 +102,12 @@ def _run(context: Context, piece: Piece, start: int) -> Any:
             if kind in IS_SOFT:
                 kind = NAME
                 do = action[state].get(kind)
+            if do is None and kind == DOC:
+                # A doc comment where there is nothing to describe is a comment.
+                context.undocument(at)
+                at += 1
+                kind = kinds[at]
+                continue
             if do is None:
                 report_error(context, states, at, kinds[at])
                 at = resume(context, states, values, begins, at, piece)

@@ -12,15 +12,20 @@ from ael.syntax.words import NEWLINE
 
 _ITEMS = [
     NONTERMINALS.index(name)
-    for name in ("statements", "fields", "arms", "operations", "edges", "settings", "mcp_items", "functions", "model_items", "skill_items")
-]
+    for name in ("statements", "fields", "arms", "operations", "edges", "settings", "mcp_items", "functions", "model_items", "skill_items",
+                 "variants", "pack_items")
+]  # fmt: skip
 """Lists whose members stand on lines of their own: where a broken one can be skipped."""
+
+
+_OPENERS = frozenset("([{")
+_CLOSERS = frozenset(")]}")
 
 
 def report_error(context: Context, states: list[int], at: int, kind: int) -> None:
     """Report that token `at` cannot stand where it stands."""
-    message, notes, span = explain(context, states, at, kind)
-    context.problem("AEL0101", message, span.start, span.end, *notes)
+    code, message, notes, span = explain(context, states, at, kind)
+    context.problem(code, message, span.start, span.end, *notes)
 
 
 def resume(context: Context, states: list[int], values: list[Any], begins: list[int], at: int, piece: Piece) -> int:
@@ -38,8 +43,10 @@ def resume(context: Context, states: list[int], values: list[Any], begins: list[
         size -= 1
     else:
         return -1
+    # What was opened above it and not closed is still on the stack.
+    depth = sum(1 for value in values[size:] if isinstance(value, int) and texts[value] in _OPENERS)
     opened = begins[size - 1]
-    end = _skip(texts, kinds, opened + 1, at, piece.end)
+    end = _skip(texts, kinds, at, piece.end, depth)
     if end < 0:
         return -1
     del states[size:], values[size:], begins[size:]
@@ -49,15 +56,14 @@ def resume(context: Context, states: list[int], values: list[Any], begins: list[
     return end
 
 
-def _skip(texts: list[str], kinds: list[int], first: int, at: int, end: int) -> int:
-    """The first token not before `at` that ends a line or the block which begins at `first`."""
-    depth = 0
-    for index in range(first, end):
+def _skip(texts: list[str], kinds: list[int], at: int, end: int, depth: int) -> int:
+    """The first token from `at` on that ends a line or the block itself, `depth` brackets further out."""
+    for index in range(at, end):
         text = texts[index]
-        if depth == 0 and index >= at and (kinds[index] == NEWLINE or text == "}"):
+        if depth == 0 and (kinds[index] == NEWLINE or text == "}"):
             return index
-        if text in ("(", "[", "{"):
+        if text in _OPENERS:
             depth += 1
-        elif text in (")", "]", "}"):
+        elif text in _CLOSERS:
             depth -= 1
     return -1

@@ -10,10 +10,10 @@ from ael.source import Source, Span
 MAX_NESTING = 64
 """How deep brackets, blocks, type arguments and interpolations nest. The one cap of all tools that read source."""
 
-MAX_CHAIN = 400
+MAX_CHAIN = 100
 """Tokens of one statement, those around it included, from which on the depth of the tree is measured."""
 
-MAX_TREE = 300
+MAX_TREE = 200
 """How many levels a declaration's tree may have: what later phases, which recurse, can walk safely."""
 
 MAX_DIGITS = 1_233
@@ -51,6 +51,8 @@ class Tokens:
     ends: list[int] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     docs: dict[int, Span] = field(default_factory=dict)
+    doc_lines: list[tuple[int, int]] = field(default_factory=list)
+    """Every line of doc comments, those of the module too."""
     comments: list[RawComment] = field(default_factory=list)
     module_doc: tuple[str, Span] | None = None
     pieces: list[Piece] = field(default_factory=list)

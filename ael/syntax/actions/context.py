@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 from ael.diagnostics.diagnostic import Bag
 from ael.source import Source, Span
 from ael.syntax import nodes as n
-from ael.syntax.tokens import Tokens
+from ael.syntax.tokens import RawComment, Tokens
 
 Names: TypeAlias = tuple[n.Name, ...]
 
@@ -31,6 +31,12 @@ class Context:
         """Report something that the tables cannot say; the declaration is left out."""
         self.broken = True
         self.bag.report(code, message, self.source, Span(start, end), notes=notes)
+
+    def undocument(self, token: int) -> None:
+        """Keep the lines of a doc comment as plain comments."""
+        span = self.docs[token]
+        lines = [line for line in self.tokens.doc_lines if span.start <= line[0] < span.end]
+        self.tokens.comments.extend(RawComment(start, end, False) for start, end in lines)
 
 
 class Signature(NamedTuple):
