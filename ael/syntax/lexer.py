@@ -112,6 +112,7 @@ class _Lexer:
         self.first = 0
         self.sound = True
         self.deep = False
+        self.lost = False
         self.word = -1
         self.indent = 0
         self.doc: list[tuple[int, int]] = []
@@ -292,7 +293,7 @@ class _Lexer:
             self.push(END, offset, offset, "")
             tokens.pieces.append(Piece(self.first, at, self.sound, self.deep))
         self.first = len(tokens.kinds)
-        self.sound, self.deep, self.word = True, False, -1
+        self.sound, self.deep, self.lost, self.word = True, False, False, -1
 
     def push(self, kind: int, start: int, end: int, text: str) -> None:
         """Add a token."""
@@ -365,6 +366,7 @@ class _Lexer:
         else:
             width, end = (2 if text[start] == "r" else 1), _line_end(text, at)
             note = 'a string ends in its line; `"""` begins one of several lines'
+        self.lost = True
         self.problem("AEL0003", f"this {what} has no end", start, start + width, note)
         return end
 
@@ -382,7 +384,9 @@ class _Lexer:
         self.bag.report(code, message, self.source, Span(start, end), notes=notes)
 
     def report_open(self, opened: _Open) -> None:
-        """Say that a bracket or string is never closed, where it opens."""
+        """Say that a bracket or string is never closed, where it opens; not when a string without an end may have eaten the other half."""
+        if self.lost:
+            return
         if opened.text[0] == '"':
             self.problem("AEL0003", "this string has no end: its `${` is never closed", opened.offset, opened.offset + len(opened.text))
         else:

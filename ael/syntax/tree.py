@@ -26,7 +26,7 @@ def node(cls: type[_T]) -> type[_T]:
     As `dataclass(frozen=True, slots=True, eq=False)` would, whose generated methods cost 1.5 ms for each class at import:
     half of what a whole `ael check` may take. `Class.__match_args__` are the fields, in order.
     """
-    own = tuple(cls.__dict__.get("__annotations__", ()))
+    own = tuple(vars(cls).get("__annotations__", ()))
     inherited: tuple[str, ...] = getattr(cls.__bases__[0], "__match_args__", ())
     body = {k: v for k, v in cls.__dict__.items() if k not in ("__dict__", "__weakref__")}
     body |= {"__slots__": own, "__match_args__": inherited + own, "__setattr__": _refuse, "__delattr__": _refuse}

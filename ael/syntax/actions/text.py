@@ -81,7 +81,7 @@ def _block(c: Context, s: int, e: int, chunks: list[_Chunk | n.Expr]) -> n.Strin
         else:
             lines[-1] = before
             lines[0] = "\n" + rest
-        lines = [_dedent(c, line, margin, ends[i][0], e) for i, line in enumerate(lines)]
+        lines = [_dedent(c, line, margin, e, final=i == len(lines) - 1) for i, line in enumerate(lines)]
         lines[0] = lines[0][1:]
     made: list[n.TextPart | n.Expr] = []
     at = 0
@@ -95,15 +95,16 @@ def _block(c: Context, s: int, e: int, chunks: list[_Chunk | n.Expr]) -> n.Strin
     return make_string_lit(s, e, tuple(made), "block")
 
 
-def _dedent(c: Context, text: str, margin: str, offset: int, end: int) -> str:
-    """Take `margin` from the start of every line but the first."""
+def _dedent(c: Context, text: str, margin: str, end: int, *, final: bool) -> str:
+    """Take `margin` from the start of every line but the first. An empty line needs none of it, where it is a line: the end of a text
+    that is not the final one is followed by an interpolation."""
     if not margin:
         return text
     out = text.split("\n")
     for index, line in enumerate(out[1:], 1):
         if line.startswith(margin):
             out[index] = line[len(margin) :]
-        elif not line.strip(" \t") and (index < len(out) - 1 or True):
+        elif not line.strip(" \t") and (final or index < len(out) - 1):
             out[index] = ""
         else:
             c.problem(
