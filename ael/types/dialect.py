@@ -42,8 +42,8 @@ DIALECTS: Mapping[str, Dialect] = MappingProxyType(
     {
         "openai": Dialect("openai", dialect_openai.tool, dialect_openai.output),
         "anthropic": Dialect("anthropic", dialect_anthropic.tool, dialect_anthropic.output),
-        "llama": Dialect("llama", dialect_llama.tool, dialect_llama.output),
-        "plain": Dialect("plain", _plain_tool, _plain_output),
+        "compatible": Dialect("compatible", dialect_llama.tool, dialect_llama.output),
+        "none": Dialect("none", _plain_tool, _plain_output),
     }
 )
-"""`plain` is JSON Schema itself: scripted models, replays, and servers that say nothing of a dialect of theirs."""
+"""`compatible` are servers with OpenAI's paths and llama.cpp's grammars or more; `none` takes JSON Schema itself: scripts, replays."""

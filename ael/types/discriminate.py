@@ -51,6 +51,12 @@ FILE_FIELDS = (
 """The JSON form of a File: its media type, and its content in base64 or where it is."""
 
 
+class VariantName(LiteralType):
+    """The text that a plain variant is: a constant that means more than a text, so that it has to be told apart from one."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Shape:
     """The keys of an object; an open one allows others."""
@@ -96,7 +102,7 @@ def _flatten(type: Type, definitions: Definitions, seen: frozenset[str]) -> list
                 case RecordDef(fields=record, open=is_open):
                     return [(type, Shape(record, is_open))]
                 case EnumDef(variants=variants):
-                    return [(type, variant_shape(v) if v.fields else LiteralType(v.name)) for v in variants]
+                    return [(type, variant_shape(v) if v.fields else VariantName(v.name)) for v in variants]
                 case AliasDef(type=inner) if name not in seen:
                     return [(type, part) for _, part in _flatten(inner, definitions, seen | {name})]
             return []
@@ -135,6 +141,8 @@ def _kinds(part: Type | Shape) -> frozenset[str]:
 
 
 def _harmless(a: Type | Shape, b: Type | Shape) -> bool:
+    if isinstance(a, VariantName) or isinstance(b, VariantName):
+        return False
     match a, b:
         case (LiteralType(), StringType() | IntType() | BoolType()) | (StringType() | IntType() | BoolType(), LiteralType()):
             return True

@@ -20,6 +20,7 @@ from ael.types.problem import Path, Problem, quote, show_path
 __all__ = ["EncodeError", "JsonError", "digest", "encode", "nesting", "read", "replace_lone_surrogates"]
 
 _NO_BRACKETS = bytes(code for code in range(256) if code not in b"[]{}")
+_ONE_KIND = bytes.maketrans(b"{}", b"[]")
 _DIGITS = bytes(48 if code in b"123456789" else 101 if code == 69 else code for code in range(256))
 _LONG_RUN = b"0" * 300
 _PLACE = re.compile(r"^(.*) at line (\d+) column (\d+)$", re.DOTALL)
@@ -121,9 +122,10 @@ def _outside(data: bytes) -> bytes:
 
 
 def _check_depth(data: bytes, depth: int) -> None:
-    brackets = _outside(data).translate(None, _NO_BRACKETS)
+    brackets = _outside(data).translate(_ONE_KIND, _NO_BRACKETS)
     for _ in range(depth):
-        brackets = brackets.replace(b"[]", b"").replace(b"{}", b"")
+        # one level of innermost pairs at a time; that they match is the parser's business
+        brackets = brackets.replace(b"[]", b"")
         if not brackets:
             return
     place = too_deep_at(data, depth)
