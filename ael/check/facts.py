@@ -107,7 +107,10 @@ def _check(context: Context, graph: Graph, drafts: _Drafts) -> None:
     for inner in drafts.nodes.values():
         grants = inner.clauses.get(n.Grants)
         check_grants(context, inner.scope, graph, inner.symbol, inner.node, grants, inner.grants)
-        unused(context, inner.scope, graph, inner.symbol.name, grants)
+    for inner in drafts.nodes.values():
+        grants = inner.clauses.get(n.Grants)
+        if not context.bag.errors:
+            unused(context, inner.scope, graph, inner.symbol.name, grants)
     for provide in drafts.provides:
         service.check(context, graph, provide, drafts.operations)
     node.plain(context, graph)

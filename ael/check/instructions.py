@@ -6,6 +6,8 @@ user message as marked data; so whatever outside text says, it never becomes an 
 
 from __future__ import annotations
 
+import re
+
 from ael.check import clause as c
 from ael.check.basis import Context, short
 from ael.check.collect import ModuleScope
@@ -89,3 +91,23 @@ def named_inputs(context: Context, scope: ModuleScope, node: n.NodeDecl, templat
             message = f"the instructions name `{name}`, and the `input` of `{short(scope.name + '.' + node.name.text)}` does not hold it"
             labels = (context.label(scope.name, given, "all that the model is given"),)
             context.report("AEL0617", message, scope.name, part, labels=labels)
+
+
+_FORBIDS = re.compile(r"\b(?:never|do not|don't|must not|mustn't|may not|are not allowed|is forbidden|unless)\b", re.IGNORECASE)
+
+
+def no_boundary(context: Context, scope: ModuleScope, node: n.NodeDecl, template: n.StringLit, offered: list[str]) -> None:
+    """Advice: instructions that forbid a tool are no access control (feature A4.16): a model may not follow them."""
+    whole = "".join(part.text for part in template.parts if isinstance(part, n.TextPart))
+    for sentence in re.split(r"[.!?\n]", whole):
+        if _FORBIDS.search(sentence) is None:
+            continue
+        for name in offered:
+            if re.search(rf"\b{re.escape(name)}\b", sentence):
+                message = f"the instructions of `{node.name.text}` forbid `{name}`, and a model may do it all the same"
+                notes = (
+                    f"instructions are no access control: take `{name}` from the tools, or put the condition into code, "
+                    "a permission or an `approval required when …`",
+                )
+                context.warn("AEL1126", message, scope.name, template, notes=notes)
+                return

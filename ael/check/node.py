@@ -108,6 +108,7 @@ def spec(context: Context, draft: Draft, signature: Signature) -> NodeSpec:
         return NodeSpec(draft.symbol.name, signature, doc(node.doc), grants, budget=draft.budget.spec())
     if draft.policy is not None and draft.policy.kind == "one_call":
         policy.one_call(context, scope, node, signature.result, draft.offered)
+    offered = [symbol.name.rpartition(".")[2] for _, symbol in draft.offered]
     keep, summarize = _history(context, scope, clauses.get(n.History))
     return NodeSpec(
         name=draft.symbol.name,
@@ -120,7 +121,7 @@ def spec(context: Context, draft: Draft, signature: Signature) -> NodeSpec:
         budget=draft.budget.spec(),
         attempts=_attempts(context, scope, clauses.get(n.Attempts)),
         tool_choice=_tool_choice(context, draft, clauses.get(n.ToolChoice)),
-        instructions=_instructions(context, scope, node, node.body),
+        instructions=_instructions(context, scope, node, node.body, offered),
         history_keep=keep,
         history_summarize=summarize,
     )
@@ -166,7 +167,7 @@ def _tool_choice(context: Context, draft: Draft, clause: n.ToolChoice | None) ->
     return "auto"
 
 
-def _instructions(context: Context, scope: ModuleScope, node: n.NodeDecl, body: n.ModelBody) -> str:
+def _instructions(context: Context, scope: ModuleScope, node: n.NodeDecl, body: n.ModelBody, offered: list[str]) -> str:
     first: dict[type[n.ModelItem], n.ModelItem] = {}
     for item in body.items:
         if isinstance(item, n.Require):
@@ -182,6 +183,7 @@ def _instructions(context: Context, scope: ModuleScope, node: n.NodeDecl, body: 
         context.report("AEL0615", message, scope.name, node.name)
         return ""
     instructions.named_inputs(context, scope, node, found.template, given.value if isinstance(given, n.Input) else None)
+    instructions.no_boundary(context, scope, node, found.template, offered)
     return instructions.text(context, scope, node, found.template)
 
 

@@ -8,5 +8,6 @@ CODES: dict[str, str] = {
     "AEL1123": "a grant that nothing needs",
     "AEL1124": "zero refuses everything",
     "AEL1125": "nothing to release",
+    "AEL1126": "instructions that forbid a tool",
     "AEL1127": "a node that can call itself",
 }
