@@ -1,0 +1,66 @@
+"""How large values may grow while a program runs. What enters and leaves has narrower bounds (`ael/types/limits.py`)."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+from ael.lower.abi.fault import text_too_large, too_many
+from ael.types.limits import MAX_INT
+
+INT_HIGH = MAX_INT
+INT_LOW = -MAX_INT
+FLOAT_HIGH = sys.float_info.max
+FLOAT_LOW = -sys.float_info.max
+TEXT_MAX = 16_777_216
+"""Characters of a String."""
+ENTRIES_MAX = 1_000_000
+"""Entries of a List or Map."""
+LOOP_MAX = 1_000_000
+CHUNK = 1_024
+"""Iterations of a cheap loop between two looks at the flag that stops it."""
+
+
+def spans(low: int, end: int) -> Iterator[range]:
+    """`range(low, end)` in pieces."""
+    while low < end:
+        after = min(low + CHUNK, end)
+        yield range(low, after)
+        low = after
+
+
+def chunks(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    """A list, or anything else that can be iterated, in pieces."""
+    if isinstance(items, list):
+        if len(items) <= CHUNK:
+            yield items
+            return
+        for start in range(0, len(items), CHUNK):
+            yield items[start : start + CHUNK]
+        return
+    rest = iter(items)
+    while piece := list(islice(rest, CHUNK)):
+        yield piece
+
+
+def sized(items: list[Any]) -> list[Any]:
+    """`items`, unless they are too many."""
+    if len(items) > ENTRIES_MAX:
+        too_many()
+    return items
+
+
+def sized_map(entries: dict[str, Any]) -> dict[str, Any]:
+    """`entries`, unless they are too many."""
+    if len(entries) > ENTRIES_MAX:
+        too_many()
+    return entries
+
+
+def sized_text(text: str) -> str:
+    """`text`, unless it is too long."""
+    if len(text) > TEXT_MAX:
+        text_too_large()
+    return text

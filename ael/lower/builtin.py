@@ -1,0 +1,116 @@
+"""What the language brings: methods of built-in types and its functions, by the table in `ael/check/builtin.py`.
+
+`list.map` is the function `list_map` of `ael.lower.abi`, `list_map_acting` with acting arguments; `number.round` is `int_round`,
+`float_round` or `decimal_round`. A few are Python itself: a length, a comprehension.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from ael.check.program import CallInfo, Meaning
+from ael.lower import build, names
+from ael.lower.closure import comprehension, function_argument, inline, iterable
+from ael.lower.convention import call_acts, holds_function
+from ael.lower.number import is_decimal, is_float
+from ael.lower.scope import Builder
+from ael.syntax import nodes as n
+
+_TURNS = {"final": "final", "text": "text", "cut": "cut", "refused": "refused", "unavailable": "unavailable", "call": "call"}
+
+
+def call(b: Builder, e: n.Call, info: CallInfo) -> ast.expr:
+    """The value of a call of a built-in."""
+    given = [a for a in info.arguments if a is not None]
+    match info.name:
+        case "release":
+            return _release(b, given)
+        case "calls":
+            return _calls(b, e)
+        case "json":
+            value, = b.values(given)
+            return build.call("to_json", value)
+        case name if name in _TURNS:
+            return build.call(f"turn_{_TURNS[name]}", *b.values(given))
+    if any(holds_function(b.type(a)) for a in given[1:]):
+        return _higher_order(b, info, given)
+    values = b.values(given)
+    return _direct(info.name, values) or build.call(abi_name(b, info, given), *values)
+
+
+def abi_name(b: Builder, info: CallInfo, given: list[n.Expr]) -> str:
+    """The function of the abi that does it."""
+    owner, dot, own = info.name.partition(".")
+    if not dot:
+        return f"std_{owner}"
+    if owner == "number":
+        type = b.type(given[0])
+        owner = "decimal" if is_decimal(type) else "float" if is_float(type) else "int"
+    return f"{owner}_{own}"
+
+
+def _direct(name: str, values: list[ast.expr]) -> ast.expr | None:
+    """The few that need no function."""
+    match name:
+        case "string.length" | "list.length" | "map.length" | "bytes.length":
+            return build.call("len", *values)
+        case "string.is_empty" | "list.is_empty" | "map.is_empty":
+            return build.negate(values[0])
+        case "string.contains":
+            return build.compare(values[1], ast.In(), values[0]) if _both_plain(values) else None
+        case "map.has":
+            return build.compare(values[1], ast.In(), values[0]) if _both_plain(values) else None
+        case _:
+            return None
+
+
+def _both_plain(values: list[ast.expr]) -> bool:
+    """Whether two operands may be evaluated in either order."""
+    return all(isinstance(v, ast.Constant | ast.Name) for v in values)
+
+
+def _higher_order(b: Builder, info: CallInfo, given: list[n.Expr]) -> ast.expr:
+    acting = call_acts(b, info)
+    if not acting and (made := _in_place(b, info.name, given)) is not None:
+        return made
+    makers: list[Callable[[], ast.expr]] = [(lambda a=a: function_argument(b, a, acting=acting)) for a in given]  # type: ignore[misc]
+    values = b.operands(makers)
+    function = abi_name(b, info, given)
+    if acting:
+        return ast.Await(build.call(function + names.ACTING, build.name(names.FRAME), b.site(), *values))
+    return build.call(function, *values)
+
+
+def _in_place(b: Builder, name: str, given: list[n.Expr]) -> ast.expr | None:
+    """A comprehension, where the function is a short lambda."""
+    if name not in ("list.map", "list.filter", "list.any", "list.all", "list.count"):
+        return None
+    with b.capture() as before:
+        receiver = iterable(b, b.value(given[0]))
+    body = inline(b, given[1])
+    if body is None:
+        return None
+    b.emit(*before)
+    item = build.name(body.binder)
+    match name:
+        case "list.map":
+            return comprehension(body.binder, receiver, body.value)
+        case "list.filter":
+            return comprehension(body.binder, receiver, item, body.value)
+        case "list.count":
+            return build.call("len", comprehension(body.binder, receiver, build.const(1), body.value))
+        case _:
+            over = ast.comprehension(build.target(body.binder), receiver, [], 0)
+            return build.call(name.removeprefix("list."), ast.GeneratorExp(body.value, [over]))
+
+
+def _release(b: Builder, given: list[n.Expr]) -> ast.expr:
+    values = b.values(given)
+    return build.method(names.FRAME, "release", b.site(), *values)
+
+
+def _calls(b: Builder, e: n.Call) -> ast.expr:
+    what = b.tables.resolved.get(e.arguments[0].value)
+    assert isinstance(what, Meaning)
+    return build.method(names.FRAME, "calls", build.const(what.name))

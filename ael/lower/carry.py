@@ -1,0 +1,164 @@
+"""What a loop carries from one iteration to the next, and when its size is tested (docs/decisions/arithmetic.md)."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Literal
+
+from ael.check.program import Local, Tables
+from ael.lower import build, names
+from ael.lower.graph import calls_out, takes_time
+from ael.lower.number import BITS, finish_float, float_test, int_test, is_float, is_int
+from ael.lower.operator import arithmetic
+from ael.lower.scope import Builder, Loop
+from ael.lower.text import length_test, text_like, unknown_length
+from ael.syntax import nodes as n
+from ael.types.type import BoolType, DecimalType, FloatType, IntType
+
+GROWTH = 16
+"""Bits that a deferred assignment may add."""
+
+
+LONG = 4_096
+"""Characters that a deferred assignment may add."""
+
+
+def loop_of(b: Builder, body: n.Block, *, open_ended: bool, head: n.Expr | None = None) -> Loop:
+    """What is known of a loop before its body is lowered. `open_ended`: a range or a `while`, whose length nothing else bounds."""
+    nodes: tuple[n.Node, ...] = (body,) if head is None else (body, head)
+    carried = frozenset(_carried(body, b.tables))
+    cheap = not any(takes_time(node, b.tables) or calls_out(node, b.tables) for node in nodes)
+    return Loop(carried, cheap, cheap and (open_ended or _feeds_itself(body, carried, b.tables)), body)
+
+
+def _carried(body: n.Block, tables: Tables) -> Iterator[Local]:
+    inside = {tables.locals.get(node) for node in n.walk(body) if isinstance(node, n.Let)}
+    for node in n.walk(body):
+        if isinstance(node, n.Assign):
+            local = tables.resolved.get(node.name)
+            if isinstance(local, Local) and local not in inside:
+                yield local
+
+
+def _reads(node: n.Node, tables: Tables) -> Iterator[Local]:
+    for part in n.walk(node):
+        if isinstance(part, n.Reference) and isinstance(local := tables.resolved.get(part), Local):
+            yield local
+
+
+def _feeds_itself(body: n.Block, carried: frozenset[Local], tables: Tables) -> bool:
+    """Whether a carried value may more than add up (made from two carried ones, or through a `let`), or is a text."""
+    if any(not isinstance(local.type, IntType | FloatType | DecimalType | BoolType) for local in carried):
+        return True
+    for node in n.walk(body):
+        match node:
+            case n.Assign(value=value) if sum(local in carried for local in _reads(value, tables)) > 1:
+                return True
+            case n.Let(value=value) if any(local in carried for local in _reads(value, tables)):
+                return True
+            case _:
+                continue
+    return False
+
+
+def assign(b: Builder, s: n.Assign) -> None:
+    """`name = value`, with the test of its size here, or at the end of the loop where that comes to the same."""
+    local = b.tables.resolved[s.name]
+    assert isinstance(local, Local)
+    name = b.reach(names.local(local.slot))
+    loop = next((one for one in reversed(b.function.loops) if local in one.carried), None)
+    type = b.program.resolve(local.type)
+    if loop is None or not isinstance(s.value, n.Binary | n.StringLit):
+        b.emit(build.assign(name, b.value(s.value)))
+        return
+    if is_int(type):
+        number = arithmetic(b, s.value)
+        b.emit(build.assign(name, number.value))
+        if number.bits > BITS:
+            _test_or_defer(b, name, "int", deferred=number.bits <= BITS + GROWTH)
+    elif is_float(type) and isinstance(s.value, n.Binary):
+        number = arithmetic(b, s.value)
+        if not number.finite and _accumulates(b, local, s.value):
+            b.emit(build.assign(name, number.value))
+            _test_or_defer(b, name, "float", deferred=True)
+        else:
+            b.emit(build.assign(name, finish_float(b, number)))
+    elif text_like(type, b):
+        _text(b, local, name, s.value)
+    else:
+        b.emit(build.assign(name, b.value(s.value)))
+
+
+def _test_or_defer(b: Builder, name: str, kind: Literal["int", "float", "text"], *, deferred: bool) -> None:
+    innermost = b.function.loops[-1]
+    if deferred and innermost.cheap:
+        innermost.deferred[name] = kind
+    else:
+        b.emit(size_test(name, kind))
+
+
+def size_test(name: str, kind: str) -> ast.stmt:
+    """The test of a variable."""
+    match kind:
+        case "int":
+            return int_test(name)
+        case "float":
+            return float_test(name)
+        case _:
+            return length_test(name)
+
+
+def _accumulates(b: Builder, local: Local, value: n.Binary) -> bool:
+    """Whether the loop uses a Float only to add to it (or multiply it): then one that is not finite stays so until the loop's end."""
+    if value.op not in ("+", "-", "*"):
+        return False
+    loop = b.function.loops[-1]
+    return loop.cheap and loop.body is not None and _only_read_in(local, value, loop.body, b.tables) and _is_operand(
+        b, local, value
+    )
+
+
+def _only_read_in(local: Local, value: n.Binary, body: n.Node, tables: Tables) -> bool:
+    in_value = sum(read is local for read in _reads(value, tables))
+    in_body = sum(read is local for read in _reads(body, tables))
+    writes = sum(isinstance(x, n.Assign) and tables.resolved.get(x.name) is local for x in n.walk(body))
+    return in_value == in_body == 1 and writes == 1
+
+
+def _is_operand(b: Builder, local: Local, value: n.Binary) -> bool:
+    return any(isinstance(side, n.Reference) and b.tables.resolved.get(side) is local for side in (value.left, value.right))
+
+
+def _text(b: Builder, local: Local, name: str, value: n.Binary | n.StringLit) -> None:
+    """`s = s + x` and `s = "${s}…"` are written so that Python may extend the string in place."""
+    rest = _appended(b, local, value)
+    if rest is None:
+        b.emit(build.assign(name, b.value(value)))
+        return
+    added = b.values(rest)
+    known = not any(unknown_length(b, part) or _long(b, part) for part in rest)
+    made: ast.expr = added[0]
+    if len(added) > 1:
+        made = ast.JoinedStr([a if isinstance(a, ast.Constant) else ast.FormattedValue(a, -1, None) for a in added])
+    b.emit(build.assign(name, ast.BinOp(build.name(name), ast.Add(), made)))
+    _test_or_defer(b, name, "text", deferred=known)
+
+
+def _appended(b: Builder, local: Local, value: n.Binary | n.StringLit) -> list[n.Expr] | None:
+    """What comes after the variable itself, where `value` begins with it."""
+    parts: list[n.Expr] = []
+    spine: n.Expr = value
+    while isinstance(spine, n.Binary) and spine.op == "+":
+        parts.append(spine.right)
+        spine = spine.left
+    if not parts or not isinstance(spine, n.Reference) or b.tables.resolved.get(spine) is not local:
+        return None
+    parts.reverse()
+    return None if any(local in set(_reads(part, b.tables)) for part in parts) else parts
+
+
+def _long(b: Builder, part: n.Expr) -> bool:
+    """Whether a text of known length is one that should not be added a thousand times without a look."""
+    longest = getattr(b.type(part), "max", None)
+    return isinstance(part, n.StringLit) is False and isinstance(longest, int) and longest > LONG

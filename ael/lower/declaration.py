@@ -1,0 +1,195 @@
+"""Declarations to Python functions. What they are called is in `names.py`; `lower.py` finds them again by that."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+
+from ael.check.program import CheckedModule, Local
+from ael.lower import build, names
+from ael.lower.convention import acts, two_forms
+from ael.lower.graph import takes_time
+from ael.lower.halt import depth_test, halt_test
+from ael.lower.place import Places
+from ael.lower.scope import Builder, Drop, Function, Program, Result
+from ael.syntax import nodes as n
+from ael.types.type import Type, UnitType
+
+
+class Declarations:
+    """Lowers the declarations of one module."""
+
+    def __init__(self, program: Program, module: CheckedModule) -> None:
+        self.program = program
+        self.module = module
+        self.places = Places(module.tree.source)
+        self.body: list[ast.stmt] = []
+
+    def lower(self) -> ast.Module:
+        """The Python module of an AEL module, with positions."""
+        tests = 0
+        for declaration in self.module.tree.declarations:
+            match declaration:
+                case n.FunctionDecl():
+                    self._function(self._qualified(declaration.name), declaration)
+                case n.ToolDecl():
+                    self._tool(declaration)
+                case n.NodeDecl():
+                    self._node(declaration)
+                case n.ProvideDecl():
+                    for function in declaration.functions:
+                        owner = (declaration.alias or declaration.service.parts[-1]).text
+                        self._acting(f"{self.module.name}.{owner}.{function.name.text}", function, function.parameters, function.body)
+                case n.TestDecl():
+                    self._acting(test_name(self.module.name, tests), declaration, (), declaration.body)
+                    tests += 1
+                case _:
+                    continue
+        return ast.Module(self.body, [])
+
+    def _qualified(self, name: n.Name) -> str:
+        return f"{self.module.name}.{name.text}"
+
+    def _function(self, qualified: str, declaration: n.FunctionDecl) -> None:
+        checked = self.program.checked
+        if acts(checked, qualified):
+            self._acting(qualified, declaration, declaration.parameters, declaration.body)
+            return
+        recursive = qualified in self.program.graph.recursive
+        result = checked.signatures[qualified].result
+        made = self.program.names.of("f", qualified)
+        self._define(made, declaration, declaration.parameters, declaration.body, result, acting=False, recursive=recursive)
+        if two_forms(checked.signatures[qualified]):
+            acting = made + names.ACTING
+            self._define(acting, declaration, declaration.parameters, declaration.body, result, acting=True, recursive=recursive)
+
+    def _acting(self, qualified: str, declaration: n.Node, parameters: Sequence[n.Parameter], body: n.Block) -> None:
+        signature = self.program.checked.signatures.get(qualified)
+        result: Type = signature.result if signature is not None else UnitType()
+        self._define(self.program.names.of("f", qualified), declaration, parameters, body, result, acting=True, recursive=False)
+
+    def _define(
+        self,
+        made: str,
+        declaration: n.Node,
+        parameters: Sequence[n.Parameter],
+        body: n.Block,
+        result: Type,
+        *,
+        acting: bool,
+        recursive: bool,
+    ) -> None:
+        b = self._builder(acting=acting, depth=recursive and not acting)
+        locals_ = [b.tables.locals[p] for p in parameters]
+        given = [b.declare(local) for local in locals_]
+        with b.capture() as statements:
+            if b.function.depth:
+                b.emit(depth_test(names.DEPTH))
+            if recursive or takes_time(body, b.tables):
+                b.emit(halt_test())
+            b.forms.block(b, body, Drop() if isinstance(result, UnitType) else Result())
+        first = [names.FRAME] if acting else []
+        last = [(names.DEPTH, build.const(0))] if b.function.depth else []
+        definition = build.define(made, build.arguments([*first, *given], last), statements, acting=acting)
+        self.places.fill(definition, declaration.span)
+        self.body.append(definition)
+
+    def _builder(self, *, acting: bool, depth: bool = False) -> Builder:
+        function = Function(acting, depth)
+        if depth:
+            function.declared.add(names.DEPTH)
+        return Builder(self.program, self.module, self.places, function)
+
+    def _tool(self, declaration: n.ToolDecl) -> None:
+        qualified = self._qualified(declaration.name)
+        if isinstance(declaration.body, n.Block):
+            self._acting(qualified, declaration, declaration.parameters, declaration.body)
+        for clause in declaration.clauses:
+            match clause:
+                case n.Approval(condition=condition) if condition is not None:
+                    self._expression(f"{qualified}.approval", declaration.parameters, condition)
+                case n.RepeatClause(key=key) if key is not None:
+                    self._expression(f"{qualified}.key", declaration.parameters, key)
+                case _:
+                    continue
+
+    def _node(self, declaration: n.NodeDecl) -> None:
+        qualified = self._qualified(declaration.name)
+        if isinstance(declaration.body, n.Block):
+            self._acting(qualified, declaration, declaration.parameters, declaration.body)
+            return
+        requirements = 0
+        for item in declaration.body.items:
+            match item:
+                case n.Input(value=value):
+                    self._expression(f"{qualified}.input", declaration.parameters, value, wrap=_named_input(value))
+                case n.Require(condition=condition, message=message):
+                    name = f"{qualified}.require{requirements}"
+                    requirements += 1
+                    self._expression(name, declaration.parameters, condition, output=True)
+                    if message is not None:
+                        self._expression(f"{name}.message", declaration.parameters, message, output=True)
+                case n.Examples(items=examples):
+                    self._examples(f"{qualified}.examples", examples)
+                case n.Instructions():
+                    continue
+
+    def _expression(
+        self,
+        qualified: str,
+        parameters: Sequence[n.Parameter],
+        e: n.Expr,
+        *,
+        output: bool = False,
+        wrap: Callable[[ast.expr], ast.expr] | None = None,
+    ) -> None:
+        """A function of the parameters (and of `output`) that gives the value of an expression."""
+        b = self._builder(acting=False)
+        given = [b.declare(b.tables.locals[p]) for p in parameters]
+        if output:
+            given.insert(0, self._output(b, e, given))
+        with b.capture() as statements:
+            value = b.value(e)
+            b.emit(ast.Return(wrap(value) if wrap is not None else value))
+        definition = build.define(self.program.names.of("f", qualified), build.arguments(given), statements, acting=False)
+        self.places.fill(definition, e.span)
+        self.body.append(definition)
+
+    def _output(self, b: Builder, e: n.Expr, given: Sequence[str]) -> str:
+        """The Python name of `output` in a `require`."""
+        for node in n.walk(e):
+            if isinstance(node, n.Reference) and node.name.text == "output":
+                local = b.tables.resolved.get(node)
+                if isinstance(local, Local) and names.local(local.slot) not in given:
+                    return b.declare(local)
+        return names.local("output") if names.local("output") not in given else "_output"
+
+    def _examples(self, qualified: str, examples: Sequence[n.Example]) -> None:
+        b = self._builder(acting=False)
+        with b.capture() as statements:
+            pairs = [ast.Tuple(b.values((one.input, one.output)), build.LOAD) for one in examples]
+            b.emit(ast.Return(ast.Tuple([*pairs], build.LOAD)))
+        definition = build.define(self.program.names.of("f", qualified), build.arguments([]), statements, acting=False)
+        self.places.fill(definition, examples[0].span if examples else self.module.tree.span)
+        self.body.append(definition)
+
+
+def _named_input(e: n.Expr) -> Callable[[ast.expr], ast.expr] | None:
+    """What `input` gives the model has names: a map's keys, a variable's or field's name, else `input`."""
+    match e:
+        case n.MapLit():
+            return None
+        case n.Reference(name=name) | n.FieldAccess(name=name):
+            return lambda value: build.record([(name.text, value)])
+        case _:
+            return lambda value: build.record([("input", value)])
+
+
+def test_name(module: str, number: int) -> str:
+    """How the code of a module's test is called."""
+    return f"{module}.test{number}"
+
+
+def requirements(body: n.ModelBody) -> Iterator[n.Require]:
+    """The `require`s of a node, in order."""
+    return (item for item in body.items if isinstance(item, n.Require))

@@ -1,0 +1,133 @@
+"""Loops: `for` over lists, maps and ranges, `while … up to N`.
+
+A loop whose body neither loops nor calls ("cheap") runs bare, in chunks of some thousand iterations where nothing else bounds its
+length; the flag that stops a run and the sizes of what it carries are tested between chunks. Any other loop tests the flag in each
+iteration.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from ael.lower import build
+from ael.lower.carry import loop_of, size_test
+from ael.lower.halt import halt_test
+from ael.lower.outline import outlined
+from ael.lower.scope import Builder, Drop, Loop
+from ael.syntax import nodes as n
+from ael.types.type import MapType
+
+SHORT = 4_096
+"""A range of literals no longer than this is not cut into chunks."""
+
+
+def for_(b: Builder, s: n.For) -> None:
+    """`for x in xs`, `for i, x in xs`, `for k, v in m`, `for i in a..b`."""
+    with outlined(b, s.span):
+        if isinstance(s.iterable, n.Range):
+            _range(b, s, s.iterable)
+        else:
+            _each(b, s)
+
+
+def _each(b: Builder, s: n.For) -> None:
+    loop = loop_of(b, s.body, open_ended=False)
+    over = b.value(s.iterable)
+    binder = b.tables.locals[s.binder]
+    index = b.tables.locals[s.index] if s.index is not None else None
+    target: ast.expr = build.target(b.declare(binder))
+    if index is not None:
+        target = ast.Tuple([build.target(b.declare(index)), target], build.STORE)
+    if isinstance(b.type(s.iterable), MapType):
+        over = build.call("map_items", over) if index is not None else over
+    elif index is not None:
+        b.bits[index] = 64
+        b.positions.add(index)
+        over = build.call("enumerate", over)
+    chunks = build.call("chunks", over) if loop.chunked else None
+    _write(b, loop, target, over, chunks, lambda: b.forms.block(b, s.body, Drop()))
+
+
+def _range(b: Builder, s: n.For, over: n.Range) -> None:
+    assert over.low is not None
+    assert over.high is not None
+    short = isinstance(over.low, n.IntLit) and isinstance(over.high, n.IntLit) and over.high.value - over.low.value < SHORT
+    loop = loop_of(b, s.body, open_ended=not short)
+    low, high = b.values((over.low, over.high))
+    binder = b.tables.locals[s.binder]
+    if isinstance(over.low, n.IntLit):
+        b.positions.add(binder)
+    target: ast.expr = build.target(b.declare(binder))
+    if s.index is not None:
+        index = b.tables.locals[s.index]
+        b.positions.add(index)
+        target = ast.Tuple([build.target(b.declare(index)), target], build.STORE)
+    end: ast.expr = ast.BinOp(high, ast.Add(), build.const(1))
+    if isinstance(over.high, n.IntLit):
+        end = build.const(over.high.value + 1)
+    chunks: ast.expr | None = None
+    whole: ast.expr
+    if s.index is not None:
+        whole = build.call("enumerate", build.call("range", low, end))
+        chunks = build.call("chunks", whole) if loop.chunked else None
+    else:
+        whole = build.call("range", low, end)
+        chunks = build.call("spans", low, end) if loop.chunked else None
+    _write(b, loop, target, whole, chunks, lambda: b.forms.block(b, s.body, Drop()))
+
+
+def while_(b: Builder, s: n.While) -> None:
+    """`while condition up to limit`: as many iterations at most; if the condition still holds then, the fault `LoopLimit`."""
+    with outlined(b, s.span):
+        loop = loop_of(b, s.body, open_ended=True, head=s.condition)
+        limit = b.value(s.limit) if s.limit is not None else build.name("LOOP_MAX")
+        limit = b.held(limit)
+
+        def body() -> None:
+            condition = b.value(s.condition)
+            stop = build.if_(build.negate(condition), [ast.Break()])
+            b.places.fill(stop, s.condition.span)
+            b.emit(stop)
+            b.forms.block(b, s.body, Drop())
+
+        with b.capture() as after:
+            again = b.value(s.condition)
+            b.emit(build.if_(again, [ast.Expr(build.call("loop_limit", limit))]))
+        b.places.fill_all(after, s.condition.span)
+        chunks = build.call("spans", build.const(0), limit) if loop.chunked else None
+        _write(b, loop, build.target("_"), build.call("range", limit), chunks, body, after)
+
+
+def _write(
+    b: Builder,
+    loop: Loop,
+    target: ast.expr,
+    over: ast.expr,
+    chunks: ast.expr | None,
+    write_body: Callable[[], None],
+    after: list[ast.stmt] | None = None,
+) -> None:
+    function = b.function
+    function.loops.append(loop)
+    function.blocks += 2 if chunks is not None else 1
+    with b.capture() as body:
+        if not loop.cheap:
+            b.emit(halt_test())
+        write_body()
+    function.blocks -= 2 if chunks is not None else 1
+    function.loops.pop()
+    tests = [size_test(name, kind) for name, kind in loop.deferred.items()]
+    if chunks is None:
+        b.emit(build.loop(target, over, body, after or []))
+    else:
+        chunk = b.temp()
+        inner = build.loop(target, build.name(chunk), body, [ast.Continue()])
+        between = [halt_test(), *(size_test(name, kind) for name, kind in loop.deferred.items())]
+        b.emit(build.loop(build.target(chunk), chunks, [*between, inner, ast.Break()], after or []))
+    b.emit(*tests)
+
+
+def jump(b: Builder, s: n.Break | n.Continue) -> None:
+    """`break`, `continue`."""
+    b.emit(ast.Break() if isinstance(s, n.Break) else ast.Continue())
