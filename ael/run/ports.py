@@ -295,14 +295,51 @@ class StorePort(Protocol):
     async def close(self) -> None: ...
 
 
+class Timer(Protocol):
+    """What takes a `Clock.call_at` back."""
+
+    def cancel(self) -> None: ...
+
+
 class Clock(Protocol):
-    """Time, injected: `monotonic` in seconds, `now` in seconds since the epoch, and sleeping."""
+    """Time, injected: `monotonic` in seconds, `now` in seconds since the epoch, sleeping, and calling back at a monotonic time."""
 
     def monotonic(self) -> float: ...
 
     def now(self) -> float: ...
 
     async def sleep(self, seconds: float) -> None: ...
+
+    def call_at(self, when: float, callback: Callable[[], None]) -> Timer: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A finished span of a trace. Times in seconds since the epoch; `sequence` counts the spans of the run as they begin.
+
+    `kind` is `run`, `node`, `turn`, `tool`, `operation`, `store`, `effect`, `approval`, `release`; `outcome` is `value`, `error`, `fault`, `uncertain` or `refused`.
+    `attributes` are metadata (tokens, cost, model, reasons); `content` is filled only where the run opted in.
+    """
+
+    run: str
+    sequence: int
+    parent: int | None
+    kind: str
+    name: str
+    path: str
+    start: float
+    end: float
+    outcome: str
+    taint: tuple[str, ...] = ()
+    attributes: Mapping[str, object] = field(default_factory=dict)
+    content: Mapping[str, object] | None = None
+
+
+class Sink(Protocol):
+    """Where spans go. What it raises never changes a run."""
+
+    def span(self, span: Span) -> None:
+        """A span ended. Its secrets are masked already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,3 +355,5 @@ class CallContext:
     deadline: float
     trace_parent: str
     extra: Mapping[str, str] = field(default_factory=dict)
+    cancelled: Callable[[], bool] = bool
+    """Whether the call was given up; a function in a thread asks, since a thread cannot be stopped from outside."""

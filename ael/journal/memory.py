@@ -1,0 +1,64 @@
+"""The journal in memory: what `ael run` uses without a durable store, and what the durable ones must agree with."""
+
+from __future__ import annotations
+
+from ael.journal.entry import Entry, Header, State
+from ael.journal.store import WriteAheadRequired
+from ael.types.fault import Fault, FaultKind
+
+_BEFORE = {
+    State.PROPOSED: (None,),
+    State.STARTED: (State.PROPOSED, State.STARTED),
+    State.ANSWERED: (State.PROPOSED, State.STARTED),
+}
+
+
+class MemoryRunJournal:
+    """Records of one run. A record that skips its predecessor, or a second answer, is refused."""
+
+    __slots__ = ("_entries", "_last", "active", "header")
+
+    def __init__(self, header: Header) -> None:
+        self.header = header
+        self.active = 0.0
+        self._entries: list[Entry] = []
+        self._last: dict[str, Entry] = {}
+
+    def last(self, path: str) -> Entry | None:
+        return self._last.get(path)
+
+    def append(self, entry: Entry) -> None:
+        before = self._last.get(entry.path)
+        state = None if before is None else before.state
+        if state not in _BEFORE[entry.state]:
+            raise WriteAheadRequired(f"{entry.path}: `{entry.state.value}` cannot follow `{state.value if state else 'nothing'}`")
+        self._last[entry.path] = entry
+        self._entries.append(entry)
+
+    def entries(self) -> list[Entry]:
+        return list(self._entries)
+
+
+class MemoryJournal:
+    """Journals by run. A run that is opened again continues; `keep` False forgets a run's records when nothing refers to them."""
+
+    __slots__ = ("_keep", "_runs")
+
+    def __init__(self, keep: bool = True) -> None:
+        self._keep = keep
+        self._runs: dict[str, MemoryRunJournal] = {}
+
+    def open(self, header: Header) -> MemoryRunJournal:
+        found = self._runs.get(header.run)
+        if found is None:
+            found = MemoryRunJournal(header)
+            if self._keep:
+                self._runs[header.run] = found
+            return found
+        pinned = found.header
+        if (pinned.program, pinned.entry, pinned.input) != (header.program, header.entry, header.input):
+            what = "program" if pinned.program != header.program else "entry" if pinned.entry != header.entry else "input"
+            message = f"the run {header.run} was started with another {what}, so its journal cannot continue this one"
+            raise Fault(FaultKind.DIVERGED, message, run=header.run, pinned=pinned.program, program=header.program)
+        found.active = max((entry.active for entry in found.entries()), default=0.0)
+        return found

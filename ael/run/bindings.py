@@ -1,0 +1,88 @@
+"""What the host hands to the run time: the world that a program's names are bound to, and what holds for one run."""
+
+from __future__ import annotations
+
+import getpass
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ael.journal.store import JournalStore
+from ael.project.deployment import Defaults, SizeLimits, ToolBinding
+from ael.run.budget import Account
+from ael.run.clock import SystemClock
+from ael.run.events import Event
+from ael.run.permission import Layer
+from ael.run.ports import Approver, Clock, ModelProvider, Prices, Sink, StorePort
+from ael.types.spec import BudgetSpec
+from ael.types.value import Secret
+
+
+@dataclass(frozen=True, slots=True)
+class BoundModel:
+    """A declared model as the deployment binds it. `model` is the provider's own name of it; `fallback` a declared model's qualified name."""
+
+    provider: ModelProvider
+    model: str
+    settings: Mapping[str, object] = field(default_factory=dict)
+    fallback: str | None = None
+
+
+@dataclass(frozen=True)
+class Bindings:
+    """All keys are qualified names of the program.
+
+    `externs`: tool -> the Python function that the host resolved from "module:function"; a function with a keyword parameter `call`
+    gets a `CallContext` there. `provides`: service -> the `provide` that serves it, where there is more than one. `script`: how a
+    test's `script model [ … ]` becomes a provider. `operator` is the deployment's allow-list, a layer of every run. Sizes are bytes.
+    """
+
+    models: Mapping[str, BoundModel] = field(default_factory=dict)
+    stores: Mapping[str, StorePort] = field(default_factory=dict)
+    externs: Mapping[str, Callable[..., object]] = field(default_factory=dict)
+    provides: Mapping[str, str] = field(default_factory=dict)
+    tools: Mapping[str, ToolBinding] = field(default_factory=dict)
+    approver: Approver | None = None
+    prices: Prices | None = None
+    settings: Mapping[str, object] = field(default_factory=dict)
+    secrets: Mapping[str, Secret] = field(default_factory=dict)
+    operator: Layer = field(default_factory=lambda: Layer("the operator's allow-list"))
+    run_budget: BudgetSpec = field(default_factory=BudgetSpec)
+    defaults: Defaults = field(default_factory=Defaults)
+    limits: SizeLimits = field(default_factory=SizeLimits)
+    clock: Clock = field(default_factory=SystemClock)
+    random: Callable[[], float] = random.random
+    journal: JournalStore | None = None
+    sinks: tuple[Sink, ...] = ()
+    script: Callable[[str, Sequence[object]], ModelProvider] | None = None
+
+
+def system_user() -> str:
+    """The operating system's user, the caller of a run that names none."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What holds for one run.
+
+    `tenant_layer`, `caller_layer`: what the tenant and the caller may do; the default grants all that is declared. `tenant_account`: the
+    tenant's budget, shared by its runs. `budget` tightens the deployment's `run_budget`. `deadline`: absolute, in seconds since the
+    epoch. `run`: the id of the run, or of the one to continue from its journal. `trace_parent`: a W3C `traceparent`. `content`: whether
+    trace spans carry content. `on_event` is called with every event; what it raises is ignored.
+    """
+
+    tenant: str = "local"
+    caller: str = field(default_factory=system_user)
+    tenant_layer: Layer | None = None
+    caller_layer: Layer | None = None
+    tenant_account: Account | None = None
+    budget: BudgetSpec = field(default_factory=BudgetSpec)
+    deadline: float | None = None
+    run: str | None = None
+    trace_parent: str | None = None
+    content: bool = False
+    on_event: Callable[[Event], None] | None = None

@@ -1,0 +1,267 @@
+"""Budgets are reservations: taken before an act, settled after it, in the node, its run and its tenant at once (runtime.md, section 3).
+
+A lock makes each taking atomic over the whole chain, so that no number of parallel takers spends the same allowance twice, in whichever
+thread they are. Zero means zero; only None is "no limit" (K03).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from threading import Lock
+from typing import Final, Literal
+
+from ael.run.ports import Price, Usage
+from ael.types.fault import Fault, FaultKind
+from ael.types.spec import BudgetSpec
+
+Dimension = Literal["steps", "tool_calls", "tokens", "cost"]
+ZERO: Final = Decimal(0)
+MARKS: Final = (50, 75, 90, 100)
+"""The percentages of a limit that are told, each once."""
+_MILLION: Final = Decimal(1_000_000)
+
+Tell = Callable[["Account", Dimension, int], None]
+"""Called with an account that has used a percentage of a limit."""
+
+
+class Meter:
+    """Tokens by class, added up in place."""
+
+    __slots__ = ("attempts", "cache_read", "cache_write", "estimated", "input", "output", "reasoning")
+
+    def __init__(self) -> None:
+        self.input = self.cache_read = self.cache_write = self.output = self.reasoning = 0
+        self.attempts = 0
+        self.estimated = False
+
+    def add(self, usage: Usage) -> None:
+        self.input += usage.input
+        self.cache_read += usage.cache_read
+        self.cache_write += usage.cache_write
+        self.output += usage.output
+        self.reasoning += usage.reasoning
+        self.attempts += 1
+        if usage.estimated:
+            self.estimated = True
+
+    def usage(self) -> Usage:
+        """What was added up so far."""
+        return Usage(self.input, self.cache_read, self.cache_write, self.output, self.reasoning, self.estimated)
+
+
+class Account:
+    """What one spender (a node's visit, a run, a tenant) may spend and has spent. `name` says who, `path` where in the run.
+
+    `tokens` and `cost` hold what is settled; what is reserved and not settled yet is kept apart and counts as spent until it is.
+    """
+
+    __slots__ = (
+        "_held_cost", "_held_tokens", "_lock", "_told", "chain", "cost", "limit", "meter", "name", "path", "steps", "tokens", "tool_calls", "unpriced",
+    )  # fmt: skip
+
+    def __init__(self, name: str, limit: BudgetSpec, parent: Account | None = None, path: str = "") -> None:
+        self.name = name
+        self.path = path
+        self.limit = limit
+        self.chain: tuple[Account, ...] = (self,) if parent is None else (self, *parent.chain)
+        self.steps = 0
+        self.tool_calls = 0
+        self.tokens = 0
+        self.cost = ZERO
+        self.unpriced = False
+        self.meter = Meter()
+        self._held_tokens = 0
+        self._held_cost = ZERO
+        self._lock: Lock = Lock() if parent is None else parent._lock
+        self._told: dict[Dimension, int] = {}
+
+    def reserve(
+        self, *, steps: int = 0, tool_calls: int = 0, tokens: int = 0, cost: Decimal = ZERO, tell: Tell | None = None
+    ) -> Reservation:
+        """Take room in every account of the chain, or in none. Raises the fault `BudgetExhausted` naming spender and limit."""
+        with self._lock:
+            for account in self.chain:
+                limit = account.limit
+                if steps and limit.steps is not None and account.steps + steps > limit.steps:
+                    raise exhausted(account, "steps", account.steps, limit.steps)
+                if tool_calls and limit.tool_calls is not None and account.tool_calls + tool_calls > limit.tool_calls:
+                    raise exhausted(account, "tool_calls", account.tool_calls, limit.tool_calls)
+                if tokens and limit.tokens is not None and account.tokens + account._held_tokens + tokens > limit.tokens:
+                    raise exhausted(account, "tokens", account.tokens + account._held_tokens, limit.tokens, tokens)
+                if (
+                    limit.cost is not None
+                    and (tokens or cost)
+                    and (not limit.cost or account.cost + account._held_cost + cost > limit.cost)
+                ):
+                    raise exhausted(account, "cost", account.cost + account._held_cost, limit.cost, cost)
+            for account in self.chain:
+                account.steps += steps
+                account.tool_calls += tool_calls
+                account._held_tokens += tokens
+                if cost:
+                    account._held_cost += cost
+        if tell is not None:
+            if steps:
+                self._mark("steps", tell)
+            if tool_calls:
+                self._mark("tool_calls", tell)
+        return Reservation(self, tokens, cost, tell)
+
+    def left(self, dimension: Literal["steps", "tool_calls", "tokens"]) -> int | None:
+        """The least room in the chain, never below zero; None when nothing limits it."""
+        least: int | None = None
+        for account in self.chain:
+            if dimension == "tokens":
+                limit, used = account.limit.tokens, account.tokens + account._held_tokens
+            elif dimension == "steps":
+                limit, used = account.limit.steps, account.steps
+            else:
+                limit, used = account.limit.tool_calls, account.tool_calls
+            if limit is not None and (least is None or limit - used < least):
+                least = max(0, limit - used)
+        return least
+
+    def left_cost(self) -> Decimal | None:
+        """The least money left in the chain; None when no account of it has a money limit."""
+        least: Decimal | None = None
+        for account in self.chain:
+            limit = account.limit.cost
+            if limit is not None:
+                left = limit - account.cost - account._held_cost
+                if least is None or left < least:
+                    least = left if left > 0 else ZERO
+        return least
+
+    @property
+    def held(self) -> tuple[int, Decimal]:
+        """Tokens and money reserved and not settled yet."""
+        return self._held_tokens, self._held_cost
+
+    def _settle(self, reserved: Reservation, tokens: int, cost: Decimal | None, usage: Usage | None) -> Fault | None:
+        with self._lock:
+            over: Fault | None = None
+            for account in self.chain:
+                account._held_tokens -= reserved.tokens
+                if reserved.cost:
+                    account._held_cost -= reserved.cost
+                account.tokens += tokens
+                if cost is None:
+                    account.unpriced = True
+                elif cost:
+                    account.cost += cost
+                if usage is not None:
+                    account.meter.add(usage)
+                limit = account.limit
+                if over is None and limit.tokens is not None and account.tokens > limit.tokens:
+                    over = exhausted(account, "tokens", account.tokens, limit.tokens)
+                if over is None and limit.cost is not None and account.cost > limit.cost:
+                    over = exhausted(account, "cost", account.cost, limit.cost)
+        if reserved.tell is not None:
+            self._mark("tokens", reserved.tell)
+            self._mark("cost", reserved.tell)
+        return over
+
+    def _mark(self, dimension: Dimension, tell: Tell) -> None:
+        for account in self.chain:
+            limit = getattr(account.limit, dimension)
+            if not limit:
+                continue
+            used = getattr(account, dimension)
+            told = account._told.get(dimension, 0)
+            while told < len(MARKS) and used * 100 >= MARKS[told] * limit:
+                account._told[dimension] = told + 1
+                tell(account, dimension, MARKS[told])
+                told += 1
+
+
+class Reservation:
+    """Room that was taken. Settled once, with what was really spent, or released."""
+
+    __slots__ = ("_account", "_open", "cost", "tell", "tokens")
+
+    def __init__(self, account: Account, tokens: int, cost: Decimal, tell: Tell | None) -> None:
+        self._account = account
+        self._open = True
+        self.tokens = tokens
+        self.cost = cost
+        self.tell = tell
+
+    def settle(self, usage: Usage, cost: Decimal | None) -> Fault | None:
+        """Give back what was reserved and book what was spent. The fault to end with when that is more than a limit, else None."""
+        if not self._open:
+            return None
+        self._open = False
+        return self._account._settle(self, usage.total, cost, usage)
+
+    def release(self) -> None:
+        """Give everything back: nothing was spent."""
+        if self._open:
+            self._open = False
+            self._account._settle(self, 0, ZERO, None)
+
+
+def exhausted(account: Account, dimension: Dimension, used: object, limit: object, wanted: object = None) -> Fault:
+    """The fault of a budget that ran out: what, whose, how much of how much."""
+    shown = f"${used} of ${limit}" if dimension == "cost" else f"{used} of {limit}"
+    more = "" if wanted is None else f", and the next call may take {'$' if dimension == 'cost' else ''}{wanted} more"
+    return Fault(
+        FaultKind.BUDGET_EXHAUSTED,
+        f"{account.name} has used {shown} {_WORDS[dimension]}{more}",
+        limit=dimension,
+        spender=account.name,
+        spender_path=account.path,
+        used=_plain(used),
+        of=_plain(limit),
+    )
+
+
+_WORDS: Final = {"steps": "model steps", "tool_calls": "tool calls", "tokens": "tokens", "cost": "in money"}
+
+
+def _plain(amount: object) -> object:
+    return str(amount) if isinstance(amount, Decimal) else amount
+
+
+def cost_of(usage: Usage, price: Price) -> Decimal:
+    """Exact money for tokens: the classes are disjoint and each is priced once (K04). Reasoning is priced as output."""
+    return (
+        usage.input * price.input
+        + usage.cache_read * price.cache_read
+        + usage.cache_write * price.cache_write
+        + (usage.output + usage.reasoning) * price.output
+    ) / _MILLION
+
+
+def affordable(money: Decimal, prompt: int, price: Price) -> int | None:
+    """How many output tokens `money` pays for after a prompt of `prompt` tokens; None when output is free, below zero never."""
+    left = money - prompt * max(price.input, price.cache_write) / _MILLION
+    if left < 0:
+        return 0
+    if not price.output:
+        return None
+    return int(left * _MILLION / price.output)
+
+
+def worst_cost(prompt: int, output: int, price: Price) -> Decimal:
+    """The most that a call can cost: the prompt at its dearest class, and all the output that is asked for."""
+    return (prompt * max(price.input, price.cache_write) + output * price.output) / _MILLION
+
+
+def tighter(first: BudgetSpec, second: BudgetSpec) -> BudgetSpec:
+    """Both at once: the smaller of each limit."""
+    return BudgetSpec(
+        _least(first.tokens, second.tokens),
+        _least_money(first.cost, second.cost),
+        _least(first.time, second.time),
+        _least(first.steps, second.steps),
+        _least(first.tool_calls, second.tool_calls),
+    )
+
+
+def _least(first: int | None, second: int | None) -> int | None:
+    return second if first is None else first if second is None else min(first, second)
+
+
+def _least_money(first: Decimal | None, second: Decimal | None) -> Decimal | None:
+    return second if first is None else first if second is None else min(first, second)

@@ -1,0 +1,273 @@
+"""Performing a call that has passed its checks: write ahead, act within its time, try again by repeat safety, check the result, record it.
+
+Tools and operations share this; they differ in what the body is and whose rights it has.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from ael.journal.entry import Ending, Kind
+from ael.run.approval import Approved
+from ael.run.codec import InputCodec, ValueCodec, written
+from ael.run.deadline import Deadline, Expired
+from ael.run.events import Retried
+from ael.run.gate import Check, permission
+from ael.run.repeat import LOST_REPLY, retryable, wait_before
+from ael.run.scope import Attempts, Scope
+from ael.run.step import Step, error_of
+from ael.run.trace import OpenSpan
+from ael.types.fault import Failure, Fault, FaultKind, Uncertain
+from ael.types.problem import DecodeError
+from ael.types.signature import Repeat, Signature
+from ael.types.spec import RetrySpec
+
+
+class CallPlan:
+    """What can be called and acts. `timeout` in seconds, None for none; sizes in bytes; `sources` the outside data that its result is."""
+
+    kind: Kind = Kind.TOOL
+    span = "tool"
+
+    __slots__ = (
+        "denied",
+        "input",
+        "max_output",
+        "name",
+        "output",
+        "permission",
+        "repeat",
+        "retry",
+        "short",
+        "signature",
+        "sources",
+        "timeout",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        short: str,
+        signature: Signature,
+        permission: str | None,
+        repeat: Repeat,
+        retry: RetrySpec | None,
+        timeout: float | None,
+        input: InputCodec,
+        output: ValueCodec,
+        max_output: int,
+        sources: frozenset[str],
+    ) -> None:
+        self.name = name
+        self.short = short
+        self.signature = signature
+        self.permission = permission
+        self.repeat = repeat
+        self.retry = retry
+        self.timeout = timeout
+        self.input = input
+        self.output = output
+        self.max_output = max_output
+        self.sources = sources
+        self.denied = False
+
+    # --- what a kind of callable says ------------------------------------------------------------------------------
+
+    async def body(
+        self, scope: Scope, path: str, depth: int, step: Step, arguments: dict[str, object], positional: tuple[object, ...]
+    ) -> object:
+        """Run it once, under the rights of its body."""
+        raise AssertionError(f"{type(self).__name__} has no body")
+
+    # --- the same for all --------------------------------------------------------------------------------------------
+
+    async def perform(
+        self, scope: Scope, depth: int, step: Step, arguments: dict[str, object], approved: Approved | None, needs_approval: bool
+    ) -> tuple[object, bytes | None]:
+        """Act, or replay. The value and its JSON text; raises `Failure`, `Fault` or `Uncertain`. The caller holds a proposed step."""
+        run = scope.run
+        if step.state is not None:
+            known = step.replayed()
+            if known is not None:
+                scope.note(step.path, frozenset(known.taint))
+                if known.ending is not Ending.VALUE:
+                    raise error_of(known)
+                return known.value, None
+            if step.key and self.interrupted(step):
+                raise self.uncertain(step, "it was interrupted after it had started", record=True)
+        if needs_approval and (approved is None or not approved.fits(self.name, step.path, arguments)):
+            refusal = Fault(FaultKind.APPROVAL_DENIED, f"`{self.name}` has no approval for these arguments", path=step.path)
+            step.fail(refusal)
+            raise refusal
+        again = permission(scope, self, Check.PERMISSION_AGAIN)
+        if again is not None:
+            fault = again.as_fault(step.path)
+            step.answer(Ending.REFUSED, fault.value())
+            raise fault
+        await step.start()
+        run.calls[self.name] = run.calls.get(self.name, 0) + 1
+        span = run.trace.begin(self.span, self.name, step.path, scope.span) if run.trace is not None else None
+        try:
+            value, text, taint = await self._attempts(scope, depth, step, arguments, span)
+        except (Failure, Fault, Uncertain) as error:
+            taint = scope.seen | self.sources
+            step.fail(error, taint)
+            scope.note(step.path, taint)
+            if isinstance(error, Uncertain):
+                run.uncertain.add((self.name, step.digest))
+            if span is not None:
+                span.end(outcome_word(error), taint, {"arguments": arguments, "error": describe(error)}, key=step.key)
+            raise
+        except BaseException as error:
+            self._given_up(scope, step, span, error)
+            raise
+        step.answer(Ending.VALUE, value, taint)
+        scope.note(step.path, taint)
+        if span is not None:
+            span.end("value", taint, {"arguments": arguments, "result": value}, key=step.key)
+        return value, text
+
+    def interrupted(self, step: Step) -> bool:
+        """Whether an earlier execution started this and left open what became of it."""
+        return self.repeat.can_be_uncertain and step.state is not None and step.state.value == "started"
+
+    def uncertain(self, step: Step, why: str, *, record: bool = False, **details: object) -> Uncertain:
+        """The ending of a call whose effect is unknown; remembered, so that the same act planned anew needs a person."""
+        found = Uncertain(step.key, self.name, step.path, why=why, **details)
+        if record:
+            step.fail(found)
+            step.run.uncertain.add((self.name, step.digest))
+        return found
+
+    def _given_up(self, scope: Scope, step: Step, span: OpenSpan | None, error: BaseException) -> None:
+        """Cancelled, or broken, in the middle of the call: for `never` and `reconcile` nobody knows what happened (K26)."""
+        if isinstance(error, asyncio.CancelledError) or self.repeat.can_be_uncertain:
+            if self.repeat.can_be_uncertain:
+                lost = self.uncertain(step, "it was given up while it ran", record=True)
+                scope.run.lost.append(lost)
+                outcome = "uncertain"
+            else:
+                step.fail(Fault(FaultKind.CANCELLED, f"`{self.name}` was given up while it ran"))
+                outcome = "fault"
+            if span is not None:
+                span.end(outcome, scope.seen, cancelled=True)
+
+    async def _attempts(
+        self, scope: Scope, depth: int, step: Step, arguments: dict[str, object], span: OpenSpan | None
+    ) -> tuple[object, bytes, frozenset[str]]:
+        retry = None if self.repeat.can_be_uncertain else self.retry
+        attempts = scope.attempts
+        if attempts is None and retry is not None:
+            attempts = Attempts(retry.attempts - 1)
+        attempt = 1
+        positional = self.input.positional(arguments)
+        while True:
+            try:
+                return await self._once(scope, depth, step, arguments, positional, attempts, attempt, span)
+            except Fault as fault:
+                if retry is None or attempts is None or attempt >= retry.attempts or not retryable(fault, self.repeat):
+                    raise
+                run = scope.run
+                after = fault.details.get("retry_after")
+                wait = wait_before(attempt, retry, run.world.bindings.random, after if isinstance(after, int | float) else None)
+                left = scope.deadline.left()
+                if (left is not None and wait >= left) or not attempts.take():
+                    raise
+                if run.listening:
+                    run.emit(Retried(run.id, step.path, self.name, attempt, wait, fault.kind.value))
+                if span is not None:
+                    span.attributes["attempts"] = attempt + 1
+                await run.world.clock.sleep(wait)
+                again = permission(scope, self, Check.PERMISSION_AGAIN)
+                if again is not None:
+                    raise again.as_fault(step.path) from None
+                attempt += 1
+
+    async def _once(
+        self,
+        scope: Scope,
+        depth: int,
+        step: Step,
+        arguments: dict[str, object],
+        positional: tuple[object, ...],
+        attempts: Attempts | None,
+        attempt: int,
+        span: OpenSpan | None,
+    ) -> tuple[object, bytes, frozenset[str]]:
+        step.acting()
+        run = scope.run
+        path = step.path if attempt == 1 else f"{step.path}~{attempt}"
+        if self.timeout == 0:
+            raise Fault(FaultKind.TIMEOUT, f"`{self.name}` has a time limit of zero, so it never runs", final=True)
+        limit = Deadline(run.world.clock, self.timeout, f"`{self.name}`", scope.deadline)
+        inner = scope.inside(scope.rights, limit, attempts, span)
+        try:
+            with limit:
+                value = await self.body(inner, path, depth, step, arguments, positional)
+        except Expired as expired:
+            if expired.deadline is not limit:
+                raise
+            fault = Fault(FaultKind.TIMEOUT, f"`{self.name}` took longer than {self.timeout:g} s", path=step.path)
+            raise self._ended(fault, step) from None
+        except Failure as failure:
+            if failure.error in self.signature.fails:
+                raise
+            raise self._ended(crashed(self.name, failure, run.world.masker.text), step) from failure
+        except Fault as fault:
+            raise self._ended(fault, step) from None
+        except Uncertain:
+            raise
+        except RecursionError:
+            raise Fault(FaultKind.TOO_DEEP, f"calls in `{self.name}` are nested too deep", path=step.path) from None
+        except Exception as error:
+            raise self._ended(crashed(self.name, error, run.world.masker.text), step) from error
+        try:
+            text = written(self.output.encode(value))
+        except DecodeError as error:
+            message = f"the result of `{self.name}` does not fit its type: {error.text}"
+            wrong = Fault(FaultKind.MALFORMED, message, tool=self.name, path=error.problems[0].path)
+            raise self._ended(wrong, step) from None
+        return value, text, inner.seen | self.sources
+
+    def _ended(self, fault: Fault, step: Step) -> Fault | Uncertain:
+        """What a failed attempt ends with: for `never` and `reconcile`, a lost reply leaves open what happened (A8.5)."""
+        if self.repeat.can_be_uncertain and self.lost(fault):
+            return self.uncertain(step, fault.message)
+        return fault
+
+    def lost(self, fault: Fault) -> bool:
+        """Whether `fault` leaves open if this took effect. A body of AEL code knows; what is outside may have acted before it failed."""
+        return fault.kind is FaultKind.TIMEOUT and fault.details.get("path") is not None
+
+
+def crashed(name: str, error: BaseException, mask: Callable[[str], str]) -> Fault:
+    """The fault for an exception that nobody declared. Its text is bounded and without secrets, and never a traceback."""
+    shown = mask(str(error))
+    shown = shown.encode("utf-8", "backslashreplace").decode()
+    if len(shown) > 300:
+        shown = shown[:300] + "…"
+    what = type(error).__name__ if not isinstance(error, Failure) else f"the undeclared error `{error.error}`"
+    return Fault(
+        FaultKind.CRASHED, f"`{name}` failed: {what}{': ' + shown if shown and not isinstance(error, Failure) else ''}", tool=name
+    )
+
+
+def outcome_word(error: Any) -> str:
+    """`error`, `fault` or `uncertain`."""
+    return "error" if isinstance(error, Failure) else "fault" if isinstance(error, Fault) else "uncertain"
+
+
+def describe(error: Failure | Fault | Uncertain) -> dict[str, object]:
+    """An ending as plain data, for a trace or a model."""
+    match error:
+        case Failure():
+            return {"error": error.error.rpartition(".")[2], **error.value}
+        case Fault():
+            return {"fault": error.kind.value, "message": error.message}
+        case Uncertain():
+            return {"uncertain": error.operation, "key": error.key}
+
+
+__all__ = ["LOST_REPLY", "CallPlan", "crashed", "describe", "outcome_word"]

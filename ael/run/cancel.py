@@ -1,0 +1,56 @@
+"""The end of a run: a cancel is a typed outcome, and what was started is joined before anything it uses is cleaned up (features A2.11, B15)."""
+
+from __future__ import annotations
+
+import asyncio
+
+from ael.run.outcome import Outcome, Value, outcome_of
+from ael.run.run import Run
+from ael.types.fault import Failure, Fault, FaultKind, Uncertain
+from ael.types.problem import DecodeError
+from ael.types.type import Named, Type
+
+
+def cancelled(run: Run) -> Fault:
+    """The fault of a run that was cancelled, or whose event loop ends."""
+    if run.cancelled is None:
+        run.cancelled = "the event loop ended"
+    return Fault(FaultKind.CANCELLED, run.cancelled)
+
+
+async def join(run: Run) -> None:
+    """Wait for calls that were given up but could not be stopped, for at most the grace; a cancel meanwhile does not cut it short."""
+    while True:
+        try:
+            await run.join()
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling() > 2:
+                return
+            continue
+        return
+
+
+def conclude(run: Run, value: object, ending: Failure | Fault | Uncertain | None, result: Type | None) -> Outcome:
+    """The outcome, as data. Calls that were given up and may have taken effect are told with every ending."""
+    codecs, masker = run.world.codecs, run.world.masker
+    if ending is None:
+        try:
+            plain = None if result is None else codecs.value(result).encode(value)
+        except DecodeError as error:
+            ending = Fault(
+                FaultKind.INVALID_OUTPUT, f"the result does not fit its type: {error.text}", path=error.problems[0].path
+            )
+        else:
+            return Value(value, masker.value(plain), run.spent)
+    if run.lost and not isinstance(ending, Failure):
+        ending.details["uncertain"] = [lost.value() for lost in run.lost if lost is not ending]
+    if isinstance(ending, Failure):
+        try:
+            shown = codecs.value(Named(ending.error)).encode(ending.value)
+        except (DecodeError, TypeError, KeyError):
+            shown = dict(ending.value)
+        return outcome_of(ending, run.spent, masker.value(shown))
+    if isinstance(ending, Fault):
+        ending.message = masker.text(ending.message)
+    return outcome_of(ending, run.spent)

@@ -1,0 +1,318 @@
+"""Talking to a model: one logical call is one turn, over as many wire attempts as availability asks for; each attempt reserves and is charged.
+
+Fallback models are used only while a model is unavailable. What `Retry-After` asks for is kept to: a wait for it is a deferral, which
+uses up no attempt and is bounded in number.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+from ael.run.bindings import BoundModel
+from ael.run.budget import Reservation, affordable, cost_of, worst_cost
+from ael.run.events import FellBack, Retried
+from ael.run.ports import (
+    Conversation,
+    ConversationSpec,
+    ModelError,
+    ModelErrorKind,
+    ModelEvent,
+    ModelTurn,
+    OutputShape,
+    Price,
+    ToolAnswer,
+    ToolOffer,
+    Usage,
+)
+from ael.run.repeat import wait_before
+from ael.run.scope import Scope
+from ael.run.turn import Exchange, estimated_tokens, usage_of
+from ael.types.fault import Fault, FaultKind
+from ael.types.spec import RetrySpec
+from ael.types.value import File
+
+ATTEMPTS = 3
+"""Wire attempts of a model for one turn, while nothing else can be asked."""
+DEFERRALS = 3
+"""How often all models may be waited for in one turn."""
+SHORT_WAIT = 2.0
+"""A `Retry-After` up to so many seconds is waited for even where another model could be asked."""
+ASIDE = 30.0
+"""Seconds for which a model that was unavailable, and did not say how long, is passed over."""
+_BACKOFF = RetrySpec(ATTEMPTS, "exponential", 500, 20_000)
+
+_KINDS: Mapping[ModelErrorKind, FaultKind] = {
+    ModelErrorKind.UNAVAILABLE: FaultKind.MODEL_UNAVAILABLE,
+    ModelErrorKind.BAD_REQUEST: FaultKind.BAD_ARGUMENTS,
+    ModelErrorKind.NOT_AUTHORISED: FaultKind.DENIED,
+    ModelErrorKind.NOT_FOUND: FaultKind.MODEL_UNAVAILABLE,
+    ModelErrorKind.OVERFLOW: FaultKind.CONTEXT_OVERFLOW,
+    ModelErrorKind.MALFORMED: FaultKind.MALFORMED,
+    ModelErrorKind.INCOMPLETE: FaultKind.DISCONNECTED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What all conversations of a node share: made once for the node."""
+
+    system: str
+    offers: tuple[ToolOffer, ...]
+    output: OutputShape
+    tool_choice: str
+    parallel_calls: bool
+    keep: int | None
+    digest: str
+
+
+class Link:
+    """A model of the chain: the declared one first, then its fallbacks."""
+
+    __slots__ = ("bound", "name", "price", "spec", "until")
+
+    def __init__(self, name: str, bound: BoundModel, setup: Setup, price: Price | None) -> None:
+        self.name = name
+        self.bound = bound
+        self.price = price
+        self.until = 0.0
+        self.spec = ConversationSpec(
+            bound.model, bound.settings, setup.system, setup.offers, setup.output, setup.tool_choice, setup.parallel_calls
+        )  # fmt: skip
+
+
+class Asked:
+    """A turn that came, with what it took."""
+
+    __slots__ = ("cost", "link", "max_tokens", "over", "turn", "usage")
+
+    def __init__(
+        self, turn: ModelTurn, usage: Usage, cost: Decimal | None, max_tokens: int, link: Link, over: Fault | None
+    ) -> None:
+        self.turn = turn
+        self.usage = usage
+        self.cost = cost
+        self.max_tokens = max_tokens
+        self.link = link
+        self.over = over
+
+
+class Talk:
+    """One conversation of one visit of a node, whichever model of the chain it is with at the moment."""
+
+    __slots__ = ("_at", "_conversation", "_files", "_first", "_hash", "_scope", "_setup", "chain", "exchanges")
+
+    def __init__(self, scope: Scope, setup: Setup, chain: list[Link], first: str, files: list[File]) -> None:
+        self._scope = scope
+        self._setup = setup
+        self.chain = chain
+        self._first = first
+        self._files = files
+        self._at = 0
+        self._conversation: Conversation | None = None
+        self.exchanges: list[Exchange] = []
+        self._hash = hashlib.sha256(f"{setup.digest}\n{first}".encode("utf-8", "surrogatepass"))
+
+    @property
+    def first(self) -> str:
+        """The user message that the conversation begins with."""
+        return self._first
+
+    def digest(self) -> str:
+        """The hash of the next request: of everything said so far."""
+        return self._hash.copy().hexdigest()
+
+    def say(self, turn: ModelTurn, answers: tuple[ToolAnswer, ...], said: str = "") -> None:
+        """Add a turn with the answers of its calls, and what is said after it. A pair is never split."""
+        exchange = Exchange(turn)
+        exchange.answers = answers
+        exchange.said = said
+        self.exchanges.append(exchange)
+        self._hash.update(
+            "\n".join([turn.text, turn.final or "", *[f"{call.id} {call.name} {call.arguments}" for call in turn.calls]]).encode(
+                "utf-8", "surrogatepass"
+            )
+        )
+        for answer in answers:
+            self._hash.update(answer.content.encode("utf-8", "surrogatepass"))
+        if said:
+            self._hash.update(said.encode("utf-8", "surrogatepass"))
+        keep = self._setup.keep
+        if keep is not None and len(self.exchanges) > keep:
+            self._conversation = None
+        elif self._conversation is not None:
+            _add(self._conversation, exchange)
+
+    async def ask(self, path: str, last: bool, on_event: Callable[[ModelEvent], None] | None) -> Asked:
+        """The next turn. Raises the fault of what went wrong when no attempt gave one."""
+        clock = self._scope.run.world.clock
+        deferrals = 0
+        while True:
+            now = clock.monotonic()
+            waiting: ModelError | None = None
+            ready = [index for index, link in enumerate(self.chain) if link.until <= now] or list(range(len(self.chain)))
+            for place, index in enumerate(ready):
+                more = place + 1 < len(ready)
+                answer = await self._ask_one(path, index, more, last, on_event)
+                if isinstance(answer, Asked):
+                    return answer
+                waiting = answer
+                if more:
+                    self._tell_fallback(path, index, ready[place + 1], answer)
+            assert waiting is not None
+            soonest = min(link.until for link in self.chain)
+            deferrals += 1
+            wait = max(soonest - clock.monotonic(), wait_before(deferrals, _BACKOFF, self._scope.run.world.bindings.random))
+            left = self._scope.deadline.left()
+            if waiting.retry_after is None or deferrals > DEFERRALS or (left is not None and wait >= left):
+                raise self._fault(waiting, self.chain[ready[-1]], path)
+            self._tell_retry(path, self.chain[ready[-1]], deferrals, wait, waiting)
+            await clock.sleep(wait)
+
+    async def _ask_one(
+        self, path: str, index: int, more: bool, last: bool, on_event: Callable[[ModelEvent], None] | None
+    ) -> Asked | ModelError:
+        """A turn of one model, or why it is unavailable. Every other failure is raised as its fault."""
+        clock = self._scope.run.world.clock
+        link = self.chain[index]
+        attempt = 1
+        while True:
+            error = await self._attempt(path, index, last, on_event)
+            if isinstance(error, Asked):
+                link.until = 0.0
+                return error
+            after = error.retry_after
+            if after is not None and (after > SHORT_WAIT or attempt >= ATTEMPTS):
+                link.until = clock.monotonic() + after
+                return error
+            if attempt >= ATTEMPTS or (more and attempt >= 2):
+                link.until = clock.monotonic() + ASIDE
+                return error
+            wait = wait_before(attempt, _BACKOFF, self._scope.run.world.bindings.random, after)
+            left = self._scope.deadline.left()
+            if left is not None and wait >= left:
+                return error
+            self._tell_retry(path, link, attempt, wait, error)
+            await clock.sleep(wait)
+            attempt += 1
+
+    async def _attempt(
+        self, path: str, index: int, last: bool, on_event: Callable[[ModelEvent], None] | None
+    ) -> Asked | ModelError:
+        """Exactly one request on the wire, within a reservation."""
+        link = self.chain[index]
+        conversation = self._with(index)
+        prompt = estimated_tokens(conversation.size)
+        reservation, max_tokens = self._reserve(link, prompt)
+        try:
+            turn = await conversation.ask(max_tokens, last, on_event)
+        except ModelError as error:
+            if error.usage is not None:
+                over = reservation.settle(error.usage, self._cost(link, error.usage))
+                if over is not None:
+                    raise over from None
+            elif error.kind in (ModelErrorKind.INCOMPLETE, ModelErrorKind.MALFORMED):
+                usage = Usage(input=prompt, estimated=True)
+                reservation.settle(usage, self._cost(link, usage))
+            else:
+                reservation.release()
+            if error.kind is ModelErrorKind.UNAVAILABLE:
+                return error
+            raise self._fault(error, link, path) from None
+        except BaseException:
+            usage = Usage(input=prompt, estimated=True)
+            reservation.settle(usage, self._cost(link, usage))
+            raise
+        usage = usage_of(turn, prompt)
+        cost = self._cost(link, usage)
+        return Asked(turn, usage, cost, max_tokens, link, reservation.settle(usage, cost))
+
+    def _reserve(self, link: Link, prompt: int) -> tuple[Reservation, int]:
+        """Room for the prompt and as much output as is left; the maximum of output tokens that this allows."""
+        account = self._scope.account
+        provider = link.bound.provider
+        most = provider.max_output
+        window = provider.window
+        if window is not None:
+            if prompt >= window:
+                message = f"the request has some {prompt:,} tokens, and `{link.name}` takes {window:,}"
+                raise Fault(FaultKind.CONTEXT_OVERFLOW, message, limit=window, estimated=prompt)
+            most = min(most, window - prompt)
+        left = account.left("tokens")
+        if left is not None:
+            most = min(most, left - prompt)
+        money = account.left_cost()
+        cost = Decimal(0)
+        price = link.price
+        if money is not None:
+            if price is None:
+                raise unpriced(link.name, link.bound.model)
+            paid = affordable(money, prompt, price)
+            if paid is not None:
+                most = min(most, paid)
+        most = max(1, most)
+        if price is not None:
+            cost = worst_cost(prompt, most, price)
+        return account.reserve(tokens=prompt + most, cost=cost, tell=self._scope.run.tell), most
+
+    def charge(self, usage: Usage, link: Link) -> tuple[Decimal | None, Fault | None]:
+        """Book a turn that was paid by an earlier execution."""
+        cost = self._cost(link, usage)
+        return cost, self._scope.account.reserve(tell=self._scope.run.tell).settle(usage, cost)
+
+    def _cost(self, link: Link, usage: Usage) -> Decimal | None:
+        return None if link.price is None else cost_of(usage, link.price)
+
+    def _with(self, index: int) -> Conversation:
+        """The conversation with that model, holding everything said so far that is kept."""
+        if self._conversation is None or index != self._at:
+            self._at = index
+            link = self.chain[index]
+            conversation = link.bound.provider.converse(link.spec)
+            conversation.user(self._first, self._files)
+            for exchange in self._kept():
+                _add(conversation, exchange)
+            self._conversation = conversation
+        return self._conversation
+
+    def _kept(self) -> list[Exchange]:
+        keep = self._setup.keep
+        return self.exchanges if keep is None else self.exchanges[-keep:] if keep else []
+
+    def _fault(self, error: ModelError, link: Link, path: str) -> Fault:
+        message = self._scope.run.world.masker.text(error.message)[:500]
+        details: dict[str, object] = {"model": link.name, "path": path}
+        if error.status is not None:
+            details["status"] = error.status
+        if error.retry_after is not None:
+            details["retry_after"] = error.retry_after
+        if error.limit is not None:
+            details["limit"] = error.limit
+        return Fault(_KINDS[error.kind], f"the model `{link.name}`: {error.kind.value}: {message}", **details)
+
+    def _tell_retry(self, path: str, link: Link, attempt: int, wait: float, error: ModelError) -> None:
+        run = self._scope.run
+        if run.listening:
+            run.emit(Retried(run.id, path, link.name, attempt, wait, run.world.masker.text(error.message)[:200]))
+
+    def _tell_fallback(self, path: str, index: int, to: int, error: ModelError) -> None:
+        run = self._scope.run
+        if run.listening:
+            reason = run.world.masker.text(error.message)[:200]
+            run.emit(FellBack(run.id, path, self.chain[index].name, self.chain[to].name, reason))
+
+
+def unpriced(name: str, model: str) -> Fault:
+    """The fault for a model without a price under a money budget: it is never called (K03)."""
+    message = f"the model `{name}` ({model}) has no known price, and a money budget holds: give its price in the deployment"
+    return Fault(FaultKind.BUDGET_EXHAUSTED, message, limit="cost", spender=name)
+
+
+def _add(conversation: Conversation, exchange: Exchange) -> None:
+    conversation.turn(exchange.turn)
+    if exchange.answers:
+        conversation.answers(exchange.answers)
+    if exchange.said:
+        conversation.user(exchange.said)

@@ -1,0 +1,75 @@
+"""A node in a `tools` list: offered as `delegate__name`, run with grants that only shrink, and only its declared output comes back."""
+
+from __future__ import annotations
+
+import hashlib
+
+from ael.journal.entry import Ending, Kind
+from ael.run.codec import InputCodec, written
+from ael.run.node import NodePlan
+from ael.run.ports import ToolOffer
+from ael.run.scope import Scope
+from ael.run.step import Step, error_of
+from ael.run.tool import Done
+from ael.run.world import World
+from ael.types.fault import Failure, Fault, FaultKind, Uncertain
+from ael.types.naming import wire_name
+from ael.types.problem import DecodeError
+from ael.types.schema import record_schema
+
+MAX_LEVEL = 16
+"""Delegations in each other (feature A13.6)."""
+
+
+class OfferedNode:
+    """A node as a model sees it."""
+
+    __slots__ = ("_output", "denied", "input", "max_output", "name", "offer", "parallel", "permission", "plan", "target")
+
+    def __init__(self, world: World, plan: NodePlan) -> None:
+        self.plan = plan
+        self.name = wire_name(f"delegate__{plan.name.rpartition('.')[2]}")
+        self.target = plan.name
+        self.permission: str | None = None
+        self.denied = False
+        self.parallel = False
+        self.max_output = world.bindings.limits.result
+        self.input = InputCodec(world.codecs, plan.spec.signature, world.bindings.limits.input)
+        self._output = world.codecs.value(plan.spec.signature.result)
+        self.offer = ToolOffer(self.name, plan.spec.doc, record_schema(self.input.record, world.codecs.definitions))
+
+    async def run(self, scope: Scope, depth: int, path: str, arguments: dict[str, object], text: bytes) -> Done:
+        """One visit of the node, recorded like a call: when it is answered, nothing inside is run again."""
+        run = scope.run
+        step = Step(run, path, Kind.TOOL, self.target, hashlib.sha256(text).hexdigest(), None, scope.last)
+        known = step.replayed()
+        if known is not None:
+            scope.note(path, frozenset(known.taint))
+            if known.ending is not Ending.VALUE:
+                raise error_of(known)
+            return Done(known.value, written(self._output.encode(known.value)))
+        step.propose(arguments)
+        try:
+            if scope.level >= MAX_LEVEL:
+                raise Fault(FaultKind.TOO_DEEP, f"delegations are nested more than {MAX_LEVEL} deep", path=path)
+            await step.start()
+            value = await self.plan.visit(scope, depth, path, self.input.positional(arguments), level=1)
+            result = written(self._output.encode(value))
+        except DecodeError as error:
+            fault = Fault(
+                FaultKind.MALFORMED, f"the result of `{self.target}` does not fit its type: {error.text}", tool=self.target
+            )
+            step.fail(fault, scope.seen)
+            raise fault from None
+        except (Failure, Fault, Uncertain) as ending:
+            step.fail(ending, scope.seen)
+            scope.note(path, scope.seen)
+            raise
+        except BaseException:
+            step.fail(Fault(FaultKind.CANCELLED, f"`{self.target}` was given up while it ran"))
+            raise
+        step.answer(Ending.VALUE, value, scope.seen)
+        if len(result) > self.max_output and not isinstance(value, str):
+            shown = f"the result of `{self.target}` has {len(result):,} bytes, more than the {self.max_output:,} allowed"
+            raise Fault(FaultKind.TOO_LARGE, shown, tool=self.target, limit=self.max_output)
+        return Done(value, result)

@@ -1,0 +1,184 @@
+"""Starting runs of one program in one deployment. What a host uses; everything else of the run time is below."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import nullcontext
+
+from ael.journal.entry import Header
+from ael.journal.memory import MemoryJournal
+from ael.journal.store import JournalStore
+from ael.lower.unit import Code, CompiledTest, CompiledUnit
+from ael.run.bindings import Bindings, Options
+from ael.run.budget import Account, tighter
+from ael.run.cancel import cancelled, conclude, join
+from ael.run.clock import SystemClock
+from ael.run.codec import Codecs, InputCodec, digest
+from ael.run.deadline import Deadline, Expired
+from ael.run.entry import choose, decoded
+from ael.run.events import RunFinished, RunStarted
+from ael.run.frame import RunFrame
+from ael.run.gate import bad_arguments
+from ael.run.halt import Watchdog
+from ael.run.node import ModelNodePlan, time_is_up
+from ael.run.outcome import Outcome, to_json
+from ael.run.permission import Layer, Rights
+from ael.run.plans import Plans
+from ael.run.run import Run
+from ael.run.scope import Scope
+from ael.run.trace import Trace, trace_parent
+from ael.run.world import World, short
+from ael.types.fault import Failure, Fault, FaultKind, Uncertain
+from ael.types.problem import DecodeError
+from ael.types.spec import BudgetSpec
+
+
+class Engine:
+    """Runs of `unit` with `bindings`. Holds no run; `start` belongs into a running event loop, and each run to that loop."""
+
+    def __init__(self, unit: CompiledUnit, bindings: Bindings) -> None:
+        watchdog = Watchdog(unit.halt) if isinstance(bindings.clock, SystemClock) else None
+        self.world = World(unit, bindings, Codecs(unit, bindings.limits), watchdog)
+        self._plans = Plans(self.world)
+        self.world.plans = self._plans
+        self._journal: JournalStore = bindings.journal or MemoryJournal(keep=False)
+        self._inputs: dict[str, InputCodec] = {}
+        self.last_crash: Exception | None = None
+        """What failed inside the run time last, for `--trace` and tests: a defect, never the user's mistake."""
+
+    def start(
+        self, entry: str | None = None, given: Mapping[str, object] | bytes | str | None = None, options: Options | None = None
+    ) -> Run:
+        """Start a run of `entry` (None: the one of language.md, section 6) with its input: JSON text, or an object of JSON values.
+
+        Raises `EntryProblem` when there is no such entry. An input that does not fit is the fault `BadArguments` of the run.
+        """
+        options = options or Options()
+        name = choose(self.world.unit, entry)
+        codec = self.input(name)
+        arguments: tuple[object, ...] = ()
+        problem: Fault | None = None
+        try:
+            named = decoded(codec, given)
+            arguments = codec.positional(named)
+            pinned = digest(named)
+        except DecodeError as error:
+            refusal = bad_arguments(error)
+            problem = Fault(
+                refusal.kind, f"the input does not fit: {refusal.text}", problems=[str(one) for one in error.problems]
+            )
+            pinned = ""
+        budget = self.world.unit.nodes[name].spec.budget
+        run = self._run(name, arguments, pinned, budget, options)
+        run.begin(self._visit(run, name, problem))
+        return run
+
+    def start_test(self, test: CompiledTest, options: Options | None = None) -> Run:
+        """Start the run of a `test` block."""
+        return self.start_code(f"test {test.spec.name}", test.body, (), options)
+
+    def start_code(self, name: str, code: Code, arguments: tuple[object, ...] = (), options: Options | None = None) -> Run:
+        """Start a run of acting code: a function of the program, for embedding and tests. It has the rights of the run's layers."""
+        run = self._run(name, arguments, "", BudgetSpec(), options or Options())
+        run.begin(self._code(run, name, code))
+        return run
+
+    def input(self, name: str) -> InputCodec:
+        """The codec of a node's input."""
+        found = self._inputs.get(name)
+        if found is None:
+            signature = self.world.unit.nodes[name].spec.signature
+            found = self._inputs[name] = InputCodec(self.world.codecs, signature, self.world.bindings.limits.input)
+        return found
+
+    def model_node(self, name: str) -> ModelNodePlan | None:
+        """The plan of a model-driven node, for a preview of what it would send; None for a deterministic one."""
+        plan = self._plans.node(name)
+        return plan if isinstance(plan, ModelNodePlan) else None
+
+    # --- one run ------------------------------------------------------------------------------------------------------
+
+    def _run(self, name: str, arguments: tuple[object, ...], pinned: str, declared: BudgetSpec, options: Options) -> Run:
+        world = self.world
+        bindings, clock = world.bindings, world.clock
+        run_id = options.run or f"r{secrets.token_hex(8)}"
+        defaults = bindings.defaults
+        budget = tighter(options.budget, bindings.run_budget)
+        tokens = budget.tokens if budget.tokens is not None or declared.tokens is not None else defaults.tokens
+        time = budget.time if budget.time is not None or declared.time is not None else defaults.time
+        cost = budget.cost if budget.cost is not None or declared.cost is not None else defaults.cost
+        limit = BudgetSpec(tokens, cost, time, budget.steps, budget.tool_calls)
+        layers = (
+            options.tenant_layer or Layer(f"the tenant `{options.tenant}`"),
+            options.caller_layer or Layer(f"the caller `{options.caller}`"),
+            bindings.operator,
+        )
+        header = Header(run_id, world.unit.digest, name, pinned, options.tenant, options.caller, clock.now(), options.deadline)
+        journal = self._journal.open(header)
+        seconds = None if limit.time is None else max(0.0, limit.time / 1000 - journal.active)
+        absolute = Deadline(
+            clock, None if options.deadline is None else options.deadline - clock.now(), "the run's deadline", None, True
+        )
+        deadline = Deadline(clock, seconds, "the run", absolute)
+        trace = Trace(run_id, bindings.sinks, clock, world.masker, options.content) if bindings.sinks else None
+        return Run(
+            world, run_id, name, options.tenant, options.caller, Rights("the run", None, layers),
+            Account("the run", limit, options.tenant_account), deadline, journal, arguments, trace, trace_parent(options.trace_parent), options.on_event,
+        )  # fmt: skip
+
+    async def _visit(self, run: Run, name: str, problem: Fault | None) -> Outcome:
+        async def work(scope: Scope) -> object:
+            if problem is not None:
+                raise problem
+            return await self._plans.node(name).visit(scope, 0, short(name), run.arguments)
+
+        return await self._guarded(run, name, work)
+
+    async def _code(self, run: Run, name: str, code: Code) -> Outcome:
+        async def work(scope: Scope) -> object:
+            return await code(RunFrame(scope, name.replace("/", "-"), "", 0), *run.arguments)
+
+        return await self._guarded(run, name, work)
+
+    async def _guarded(self, run: Run, name: str, work: Callable[[Scope], Awaitable[object]]) -> Outcome:
+        """The one place where everything that can end a run becomes its outcome."""
+        node = self.world.unit.nodes.get(name)
+        span = run.trace.begin("run", short(name), "", None) if run.trace is not None else None
+        if run.listening:
+            run.emit(RunStarted(run.id, name, run.tenant, run.caller))
+        watchdog = self.world.watchdog
+        value: object = None
+        ending: Failure | Fault | Uncertain | None = None
+        try:
+            with run.deadline.parent or nullcontext(), run.deadline:
+                if watchdog is not None:
+                    watchdog.watch(run.deadline, run)
+                value = await work(Scope(run, name, run.rights, run.account, run.deadline, None, span))
+            run.checkpoint(run.deadline)
+        except Expired as expired:
+            ending = time_is_up(expired.deadline.name)
+        except asyncio.CancelledError:
+            ending = cancelled(run)
+        except Fault as fault:
+            run.clear(fault)
+            ending = fault
+        except (Failure, Uncertain) as error:
+            ending = error
+        except RecursionError:
+            ending = Fault(FaultKind.TOO_DEEP, "calls are nested too deep")
+        except Exception as error:
+            self.last_crash = error
+            ending = Fault(FaultKind.CRASHED, f"something inside the run time failed: {type(error).__name__}", internal=True)
+        finally:
+            if watchdog is not None:
+                watchdog.forget(run.deadline)
+        await join(run)
+        outcome = conclude(run, value, ending, None if node is None else node.spec.signature.result)
+        word = to_json(outcome)["outcome"]
+        if span is not None:
+            span.end(str(word), (), None, **run.spent.plain())
+        if run.listening:
+            run.emit(RunFinished(run.id, str(word), run.spent.seconds))
+        return outcome

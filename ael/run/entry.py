@@ -1,0 +1,53 @@
+"""Which entry a run starts, and its input: decoded like everything that enters (language.md, section 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import cast
+
+from ael.lower.unit import CompiledUnit
+from ael.run.codec import InputCodec
+
+
+@dataclass(frozen=True, slots=True)
+class EntryProblem(Exception):
+    """There is no such entry, or it is not said which; `entries` are those that there are."""
+
+    message: str
+    entries: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return self.message
+
+
+def entries(unit: CompiledUnit) -> tuple[str, ...]:
+    """Everything that can be run: the nodes of the main module by their own names, those of others qualified."""
+    own = f"{unit.main}."
+    return tuple(sorted(name.removeprefix(own) for name in unit.nodes))
+
+
+def choose(unit: CompiledUnit, name: str | None) -> str:
+    """The qualified name of the entry: the one that is named, else the node `main`, else the only node. Raises `EntryProblem`."""
+    known = entries(unit)
+    if name is not None:
+        for qualified in (name, f"{unit.main}.{name}"):
+            if qualified in unit.nodes:
+                return qualified
+        near = get_close_matches(name, known, 1)
+        hint = f"; did you mean `{near[0]}`?" if near else ""
+        raise EntryProblem(f"there is no node `{name}`{hint}", known)
+    main = f"{unit.main}.main"
+    if main in unit.nodes:
+        return main
+    if len(unit.nodes) == 1:
+        return next(iter(unit.nodes))
+    raise EntryProblem("say which node to run" if known else "there is no node to run", known)
+
+
+def decoded(codec: InputCodec, given: Mapping[str, object] | bytes | str | None) -> dict[str, object]:
+    """The entry's input: JSON text, or an object that was read already. Raises `DecodeError`."""
+    if isinstance(given, bytes | str):
+        return cast("dict[str, object]", codec.value.read(given if given.strip() else "{}"))
+    return cast("dict[str, object]", codec.value.decode({} if given is None else dict(given)))

@@ -1,0 +1,83 @@
+"""What compiled code is given: its place in the run, by structural path, and the only way to the world."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from ael.run.parallel import branches, each
+from ael.run.ports import ModelProvider
+from ael.run.scope import Scope
+from ael.types.fault import Fault, FaultKind
+
+MAX_DEPTH = 200
+"""Acting calls in each other: each takes several coroutines, and CPython 3.11 dies of some thousands awaiting each other."""
+
+
+class RunFrame:
+    """The frame of one activation of acting code. Its structural path, the call's site and how often this frame came by it name a call."""
+
+    __slots__ = ("_visits", "depth", "key", "path", "scope")
+
+    def __init__(self, scope: Scope, path: str, key: str, depth: int) -> None:
+        if depth > MAX_DEPTH:
+            raise Fault(FaultKind.TOO_DEEP, f"calls that act are nested more than {MAX_DEPTH} deep", path=path[:400])
+        self.scope = scope
+        self.path = path
+        self.key = key
+        self.depth = depth
+        self._visits: dict[int, int] | None = None
+
+    def enter(self, site: int) -> RunFrame:
+        return RunFrame(self.scope, self._at(site, ""), self.key, self.depth + 1)
+
+    def act(self, site: int, target: str, arguments: tuple[object, ...]) -> Awaitable[object]:
+        run = self.scope.run
+        if run.world.unit.halt.flag[0] is not None:
+            run.checkpoint(self.scope.deadline)
+        plan = run.world.plans[target]
+        return plan.call(self, self._at(site, plan.short), arguments)
+
+    def parallel_for(
+        self, site: int, items: Sequence[object], limit: int | None, body: Callable[[RunFrame, object], Awaitable[object]]
+    ) -> Awaitable[list[object]]:
+        path = self._at(site, "each")
+        frames = [RunFrame(self.scope, f"{path}[{index}]", self.key, self.depth + 2) for index in range(len(items))]
+        return each(frames, items, limit, body, self.scope.run.workers)
+
+    async def parallel_record(
+        self, site: int, parts: Sequence[tuple[str, Callable[[RunFrame], Awaitable[object]]]]
+    ) -> dict[str, object]:
+        path = self._at(site, "both")
+
+        def bound(name: str, body: Callable[[RunFrame], Awaitable[object]]) -> Callable[[], Awaitable[object]]:
+            frame = RunFrame(self.scope, f"{path}.{name}", self.key, self.depth + 2)
+            return lambda: body(frame)
+
+        values = await branches([bound(name, body) for name, body in parts], self.scope.run.workers)
+        return {name: value for (name, _), value in zip(parts, values, strict=True)}
+
+    def release(self, site: int, value: object, reason: str) -> object:
+        trace = self.scope.run.trace
+        if trace is not None:
+            span = trace.begin("release", reason, self._at(site, "release"), self.scope.span)
+            span.end("value", self.scope.seen, {"value": value})
+        return value
+
+    async def script(self, model: str, turns: Sequence[object]) -> None:
+        run = self.scope.run
+        make = run.world.bindings.script
+        if make is None:
+            raise Fault(FaultKind.CRASHED, "a script stands outside of a test")
+        provider: ModelProvider = make(model, turns)
+        run.overrides[model] = provider
+
+    def calls(self, target: str) -> int:
+        return self.scope.run.calls.get(target, 0)
+
+    def _at(self, site: int, name: str) -> str:
+        visits = self._visits
+        if visits is None:
+            visits = self._visits = {}
+        count = visits.get(site, 0) + 1
+        visits[site] = count
+        return f"{self.path}/{name}@{site}" if count == 1 else f"{self.path}/{name}@{site}#{count}"

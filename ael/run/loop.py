@@ -1,0 +1,259 @@
+"""The model loop of runtime.md, section 2, in the order it says: reserve, ask, finish or run the calls, repeat; never "until done"."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ael.journal.entry import Ending, Kind
+from ael.run.calls import Answered, Calls
+from ael.run.conversation import Asked, Link, Talk
+from ael.run.events import TurnFinished, TurnStarted
+from ael.run.final import decode_final
+from ael.run.message import problems_text
+from ael.run.ports import ModelTurn, Stop, ToolAnswer, Usage
+from ael.run.scope import Scope
+from ael.run.step import Step
+from ael.run.streaming import Streaming
+from ael.run.trace import OpenSpan
+from ael.run.turn import from_record, looks_like_call, to_record, transcript, was_cut
+from ael.types.fault import Fault, FaultKind, Uncertain
+from ael.types.problem import DecodeError
+
+if TYPE_CHECKING:
+    from ael.run.node import ModelNodePlan
+
+
+class Visit:
+    """One visit of a model-driven node."""
+
+    __slots__ = ("_arguments", "_attempts", "_calls", "_path", "_plan", "_scope", "_source", "_talk", "_turn")
+
+    def __init__(
+        self, plan: ModelNodePlan, scope: Scope, path: str, depth: int, talk: Talk, arguments: tuple[object, ...]
+    ) -> None:
+        self._plan = plan
+        self._scope = scope
+        self._path = path
+        self._talk = talk
+        self._arguments = arguments
+        self._attempts = plan.attempts
+        self._turn = 0
+        self._calls = Calls(scope, depth, plan.offered)
+        self._source: frozenset[str] = frozenset()
+
+    async def run(self) -> object:
+        """The node's value. What it ends with otherwise carries the transcript and the usage."""
+        try:
+            while True:
+                finished, value = await self._step()
+                if finished:
+                    return value
+        except Fault as fault:
+            self._complete(fault.details)
+            raise
+        except Uncertain as uncertain:
+            self._complete(uncertain.details)
+            raise
+
+    async def _step(self) -> tuple[bool, object]:
+        """One turn: ask, and finish or answer its calls."""
+        self._turn += 1
+        path = f"{self._path}/turn{self._turn}"
+        account = self._scope.account
+        account.reserve(steps=1, tell=self._scope.run.tell)
+        last = account.left("steps") == 0
+        span = None
+        run = self._scope.run
+        if run.trace is not None:
+            span = run.trace.begin("turn", self._plan.model, path, self._scope.span)
+        try:
+            turn, cut, over = await self._ask(path, last or account.left("tool_calls") == 0, span)
+        except BaseException as error:
+            if span is not None:
+                span.end("fault", (), None, reason=type(error).__name__ if not isinstance(error, Fault) else error.kind.value)
+            raise
+        if over is not None:
+            self._answer_none(path, turn, "not run: the budget is used up", FaultKind.BUDGET_EXHAUSTED)
+            raise over
+        if (ending := self._stopped(turn)) is not None:
+            self._answer_none(path, turn, f"not run: {ending.message}", ending.kind)
+            raise ending
+        if cut:
+            return self._after_cut(path, turn, last)
+        if turn.final is not None or not turn.calls:
+            return self._after_final(path, turn, last)
+        return await self._after_calls(path, turn, last)
+
+    # --- asking ----------------------------------------------------------------------------------------------------
+
+    async def _ask(self, path: str, last: bool, span: OpenSpan | None) -> tuple[ModelTurn, bool, Fault | None]:
+        """The next turn, from the journal or from the model; whether it was cut; the fault of a budget that it went beyond."""
+        run = self._scope.run
+        plan = self._plan
+        step = Step(run, path, Kind.MODEL, plan.model, self._talk.digest(), "", self._scope.last)
+        known = step.replayed()
+        clock = run.world.clock
+        started = clock.monotonic()
+        if known is not None:
+            turn, usage, cut = from_record(known.value)
+            link = next((link for link in self._talk.chain if link.bound.model == turn.model), self._talk.chain[0])
+            cost, over = self._talk.charge(usage, link)
+        else:
+            if run.listening:
+                run.emit(TurnStarted(run.id, path, plan.short, self._talk.chain[0].name, self._turn))
+            step.propose(None)
+            await step.start()
+            asked: Asked = await self._talk.ask(path, last, Streaming(run, path, plan) if run.listening else None)
+            turn, usage, cost, link, over = asked.turn, asked.usage, asked.cost, asked.link, asked.over
+            cut = was_cut(turn, asked.max_tokens)
+        self._source = self._scope.seen | {f"model:{link.name.rpartition('.')[2]}"}
+        if known is None:
+            step.answer(Ending.VALUE, to_record(turn, usage, cut), self._source)
+            if run.listening:
+                seconds = clock.monotonic() - started
+                run.emit(TurnFinished(run.id, path, plan.short, link.name, turn.stop.value, usage, cost, seconds))
+        self._scope.note(path, self._source)
+        if span is not None:
+            self._end_span(span, turn, link, usage, str(cost) if cost is not None else None, cut)
+        return turn, cut, over
+
+    def _end_span(self, span: OpenSpan, turn: ModelTurn, link: Link, usage: Usage, cost: str | None, cut: bool) -> None:
+        attributes: dict[str, object] = {
+            "model": link.bound.model, "stop": turn.stop.value, "input": usage.input, "output": usage.output, "cache_read": usage.cache_read,
+            "cache_write": usage.cache_write, "reasoning": usage.reasoning, "estimated": usage.estimated, "cost": cost,
+        }  # fmt: skip
+        if cut:
+            attributes["cut"] = True
+        if turn.text and looks_like_call(turn.text):
+            attributes["looks_like_call"] = True
+        if turn.final is not None and turn.text:
+            attributes["text_beside_result"] = True
+        calls = [{"name": call.name, "arguments": call.arguments} for call in turn.calls]
+        span.end("value", self._source, {"text": turn.text, "final": turn.final, "calls": calls}, **attributes)
+
+    # --- the kinds of turn --------------------------------------------------------------------------------------------
+
+    def _stopped(self, turn: ModelTurn) -> Fault | None:
+        """The one outcome of a stop reason that ends the node (K33)."""
+        name = self._plan.short
+        detail = f": {self._scope.run.world.masker.text(turn.detail)[:300]}" if turn.detail else ""
+        match turn.stop:
+            case Stop.REFUSED:
+                return Fault(FaultKind.MODEL_REFUSED, f"the model refused to do `{name}`{detail}", text=turn.text[:1000])
+            case Stop.FILTERED:
+                return Fault(
+                    FaultKind.CONTENT_FILTERED, f"the provider filtered the answer of `{name}`{detail}", text=turn.text[:1000]
+                )
+            case Stop.UNKNOWN:
+                return Fault(
+                    FaultKind.MALFORMED, f"the model ended `{name}` with a stop reason that is not known{detail}", stop="unknown"
+                )
+            case Stop.DONE | Stop.CALLS | Stop.CUT:
+                return None
+
+    def _after_cut(self, path: str, turn: ModelTurn, last: bool) -> tuple[bool, object]:
+        """A cut turn runs nothing. Within the attempts, the model is told and asked again."""
+        text = "not run: the turn was cut at its token maximum"
+        result = self._calls.refuse_all(path, turn.calls, text, FaultKind.MODEL_CUT)
+        self._attempts -= 1
+        said = "Your turn was cut because it was too long. Nothing of it was run. Be shorter."
+        self._talk.say(turn, tuple(result.answers), said)
+        if result.end is not None:
+            raise result.end
+        if self._attempts <= 0 or last:
+            raise Fault(
+                FaultKind.MODEL_CUT, f"the answer of `{self._plan.short}` was cut at its token maximum", text=turn.text[:1000]
+            )
+        return False, None
+
+    def _after_final(self, path: str, turn: ModelTurn, last: bool) -> tuple[bool, object]:
+        """A final result ends the node when it checks; calls beside it are refused. Else its problems go back, within the attempts."""
+        try:
+            value = decode_final(self._plan, turn, self._arguments)
+        except DecodeError as error:
+            problems = error.text
+        else:
+            self._answer_none(path, turn, "not run: the final result was given in the same turn", FaultKind.CANCELLED)
+            return True, value
+        text = "not run: the result in the same turn did not check; propose the call again, without a result"
+        result = self._calls.refuse_all(path, turn.calls, text, FaultKind.INVALID_OUTPUT)
+        self._attempts -= 1
+        said = problems_text(problems, self._attempts)
+        self._talk.say(turn, tuple(result.answers), said)
+        if result.end is not None:
+            raise result.end
+        if self._attempts <= 0 or last:
+            why = f"`{self._plan.short}` gave no result that checks: {problems}"
+            raise Fault(FaultKind.INVALID_OUTPUT, why, problems=problems.splitlines()[:20])
+        return False, None
+
+    async def _after_calls(self, path: str, turn: ModelTurn, last: bool) -> tuple[bool, object]:
+        """Run the calls, and add their answers; under `one_call` the result of the call is the node's."""
+        if self._plan.one_call:
+            return True, await self._one_call(path, turn)
+        if last:
+            text = "not run: this was the last step, and no step is left to read the result"
+            result = self._calls.refuse_all(path, turn.calls, text, FaultKind.BUDGET_EXHAUSTED)
+            self._talk.say(turn, tuple(result.answers))
+            raise self._no_steps()
+        result = await self._calls.run(path, turn.calls)
+        self._talk.say(turn, tuple(result.answers))
+        if result.end is not None:
+            raise result.end
+        return False, None
+
+    async def _one_call(self, path: str, turn: ModelTurn) -> object:
+        result: Answered = await self._calls.run(path, turn.calls, only=1)
+        self._talk.say(turn, tuple(result.answers))
+        if result.end is not None:
+            raise result.end
+        if result.done is None:
+            raise result.problems[0]
+        failed = self._plan.unmet(result.done.value, self._arguments)
+        if failed:
+            raise Fault(
+                FaultKind.INVALID_OUTPUT,
+                f"the result of `{self._plan.short}` does not check: {'; '.join(failed)}",
+                problems=failed,
+            )
+        return result.done.value
+
+    def _answer_none(self, path: str, turn: ModelTurn, text: str, kind: FaultKind) -> None:
+        """The node ends with this turn: its calls are refused, counted while there is room, and nothing follows."""
+        answers: tuple[ToolAnswer, ...] = ()
+        if turn.calls:
+            answers = tuple(self._calls.refuse_all(path, turn.calls, text, kind).answers)
+        self._talk.say(turn, answers)
+
+    # --- ends ---------------------------------------------------------------------------------------------------------
+
+    def _no_steps(self) -> Fault:
+        """The fault of the account whose steps are used up."""
+        for account in self._scope.account.chain:
+            limit = account.limit.steps
+            if limit is not None and account.steps >= limit:
+                return Fault(
+                    FaultKind.BUDGET_EXHAUSTED, f"{account.name} has used {account.steps} of {limit} model steps", limit="steps",
+                    spender=account.name, spender_path=account.path, used=account.steps, of=limit,
+                )  # fmt: skip
+        return Fault(FaultKind.BUDGET_EXHAUSTED, "no model step is left", limit="steps")
+
+    def _complete(self, details: dict[str, object]) -> None:
+        """Give an ending what runtime.md asks for: the transcript and the usage of this node."""
+        details.setdefault("node", self._plan.name)
+        details.setdefault("path", self._path)
+        if "transcript" not in details:
+            told = transcript(self._talk.first, self._talk.exchanges)
+            details["transcript"] = self._scope.run.world.masker.value(told)
+            details["usage"] = usage_of_account(self._scope)
+
+
+def usage_of_account(scope: Scope) -> dict[str, object]:
+    """What a node used, as plain data."""
+    account = scope.account
+    meter = account.meter
+    return {
+        "steps": account.steps, "tool_calls": account.tool_calls, "tokens": account.tokens, "input": meter.input, "cache_read": meter.cache_read,
+        "cache_write": meter.cache_write, "output": meter.output, "reasoning": meter.reasoning, "estimated": meter.estimated,
+        "cost": None if account.unpriced else str(account.cost),
+    }  # fmt: skip

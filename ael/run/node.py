@@ -1,0 +1,275 @@
+"""Nodes: deterministic ones run their code, model-driven ones their loop; both under their own grants, within the caller's budget."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+
+from ael.lower.unit import Code, CompiledNode
+from ael.run.bindings import BoundModel
+from ael.run.budget import Account
+from ael.run.codec import ValueCodec, written
+from ael.run.conversation import Link, Setup, Talk, unpriced
+from ael.run.deadline import Deadline, Expired
+from ael.run.events import NodeFinished, NodeStarted
+from ael.run.frame import RunFrame
+from ael.run.loop import Visit
+from ael.run.message import system_text, user_text
+from ael.run.offer import Offered
+from ael.run.ports import ModelProvider, OutputShape
+from ael.run.run import Run
+from ael.run.scope import Scope
+from ael.run.tool import DEPTH
+from ael.run.world import World
+from ael.types.fault import Failure, Fault, FaultKind, Uncertain
+from ael.types.schema import schema
+from ael.types.spec import BudgetSpec, NodeSpec
+from ael.types.type import StringType
+
+_DEPTH = DEPTH + 2
+
+
+class NodePlan:
+    """What deterministic and model-driven nodes share: a visit has its rights, its budget, its time, its span."""
+
+    __slots__ = ("budget", "grants", "holder", "name", "seconds", "short", "spec")
+
+    def __init__(self, compiled: CompiledNode, short: str, budget: BudgetSpec) -> None:
+        spec = compiled.spec
+        self.spec = spec
+        self.name = spec.name
+        self.short = short
+        self.holder = f"the node `{short}`"
+        self.grants = spec.grants
+        self.budget = budget
+        self.seconds = None if budget.time is None else budget.time / 1000
+
+    async def call(self, frame: RunFrame, path: str, arguments: tuple[object, ...]) -> object:
+        """From code, like a function."""
+        return await self.visit(frame.scope, frame.depth, path, arguments)
+
+    async def visit(self, scope: Scope, depth: int, path: str, arguments: tuple[object, ...], level: int = 0) -> object:
+        """One visit. Raises what it ends with."""
+        run = scope.run
+        clock = run.world.clock
+        bounded = self.budget != _NO_BUDGET
+        account = Account(self.holder, self.budget, scope.account, path) if bounded else scope.account
+        deadline = Deadline(clock, self.seconds, self.holder, scope.deadline)
+        span = run.trace.begin("node", self.short, path, scope.span) if run.trace is not None else None
+        inner = Scope(
+            run, self.name, scope.rights.narrowed(self.holder, self.grants), account, deadline, scope.attempts, span or scope.span,
+            scope.level + level, scope.seen,
+        )  # fmt: skip
+        started = 0.0
+        if run.listening:
+            started = clock.monotonic()
+            run.emit(NodeStarted(run.id, path, self.short))
+        watchdog = run.world.watchdog if self.seconds is not None else None
+        if watchdog is not None:
+            watchdog.watch(deadline, run)
+        lost = len(run.lost)
+        ending = "fault"
+        try:
+            try:
+                with deadline:
+                    value = await self.inside(inner, depth + _DEPTH, path, arguments)
+                run.checkpoint(deadline)
+            except Expired as expired:
+                if expired.deadline is not deadline:
+                    raise
+                if len(run.lost) > lost:
+                    ending = "uncertain"
+                    raise run.lost[-1] from None
+                raise time_is_up(self.holder) from None
+            except Fault as fault:
+                run.clear(fault)
+                raise
+            scope.note(path, inner.seen)
+            ending = "value"
+            return value
+        except Failure:
+            ending = "error"
+            raise
+        except Uncertain:
+            ending = "uncertain"
+            raise
+        finally:
+            if watchdog is not None:
+                watchdog.forget(deadline)
+            if span is not None:
+                used: dict[str, object] = {}
+                if bounded and account.steps:
+                    used = {
+                        "steps": account.steps,
+                        "tokens": account.tokens,
+                        "cost": None if account.unpriced else str(account.cost),
+                    }
+                span.end(ending, inner.seen, None, **used)
+            if run.listening:
+                run.emit(NodeFinished(run.id, path, self.short, ending, clock.monotonic() - started))
+
+    async def inside(self, scope: Scope, depth: int, path: str, arguments: tuple[object, ...]) -> object:
+        """What the visit does."""
+        raise AssertionError(f"{type(self).__name__} does nothing")
+
+
+class CodeNodePlan(NodePlan):
+    """A deterministic node: ordinary code."""
+
+    __slots__ = ("_body",)
+
+    def __init__(self, compiled: CompiledNode, short: str, body: Code) -> None:
+        super().__init__(compiled, short, compiled.spec.budget)
+        self._body = body
+
+    async def inside(self, scope: Scope, depth: int, path: str, arguments: tuple[object, ...]) -> object:
+        return await self._body(RunFrame(scope, path, "", depth), *arguments)
+
+
+class ModelNodePlan(NodePlan):
+    """A model-driven node, with everything that is the same for all its visits made once."""
+
+    __slots__ = (
+        "_chain", "_compiled", "_input", "_offers", "_parameters", "_requirements", "_setup", "_world", "attempts", "model", "offered", "one_call", "output", "output_is_text", "repair",
+    )  # fmt: skip
+
+    def __init__(
+        self, world: World, compiled: CompiledNode, short: str, offers: Callable[[NodeSpec], Mapping[str, Offered]]
+    ) -> None:
+        spec = compiled.spec
+        assert spec.model is not None
+        self.one_call = spec.policy is not None and spec.policy.kind == "one_call"
+        defaults = world.bindings.defaults
+        declared = spec.budget
+        budget = BudgetSpec(
+            defaults.tokens if declared.tokens is None else declared.tokens,
+            defaults.cost if declared.cost is None else declared.cost,
+            defaults.time if declared.time is None else declared.time,
+            1 if self.one_call else defaults.steps if declared.steps is None else declared.steps,
+            defaults.tool_calls if declared.tool_calls is None else declared.tool_calls,
+        )
+        super().__init__(compiled, short, budget)
+        self._world = world
+        self.model = spec.model
+        self.offered: Mapping[str, Offered] = {}
+        self.attempts = 1 if self.one_call else max(1, defaults.attempts if spec.attempts is None else spec.attempts)
+        self.output: ValueCodec = world.codecs.value(spec.signature.result)
+        self.output_is_text = isinstance(spec.signature.result, StringType)
+        self._input = compiled.input
+        self._parameters = tuple([(parameter.name, parameter.optional) for parameter in spec.signature.parameters])
+        self._requirements = compiled.requirements
+        self.repair = Repair(world)
+        self._compiled = compiled
+        self._offers = offers
+        self._setup: Setup | None = None
+        self._chain: tuple[tuple[str, BoundModel], ...] = tuple(self._bound())
+
+    async def inside(self, scope: Scope, depth: int, path: str, arguments: tuple[object, ...]) -> object:
+        text, files = user_text(self._inputs(arguments))
+        talk = Talk(scope, self.setup(), self._links(scope.run, scope), text, files)
+        return await Visit(self, scope, path, depth, talk, arguments).run()
+
+    def setup(self) -> Setup:
+        """What is sent with every turn of every visit. Also what `ael preview` shows."""
+        if self._setup is None:
+            spec, world = self.spec, self._world
+            self.offered = offered = self._offers(spec)
+            system = system_text(spec.instructions, self._compiled.examples)
+            offers = tuple([one.offer for one in offered.values()])
+            wanted = dict(schema(spec.signature.result, world.codecs.definitions))
+            shape = OutputShape(wanted, self.output_is_text, spec.name.rpartition(".")[2], spec.doc)
+            choice = spec.tool_choice if offered else "none" if spec.tool_choice == "none" else "auto"
+            parts = [system, wanted, [[offer.name, offer.description, dict(offer.schema)] for offer in offers], choice]
+            digest = hashlib.sha256(written(parts)).hexdigest()
+            self._setup = Setup(system, offers, shape, choice, not self.one_call, spec.history_keep, digest)
+        return self._setup
+
+    def unmet(self, value: object, arguments: tuple[object, ...]) -> list[str]:
+        """The conditions of `require` that do not hold, as the model reads them."""
+        failed: list[str] = []
+        for requirement in self._requirements:
+            if not requirement.check(value, *arguments):
+                said = "" if requirement.message is None else f": {requirement.message(value, *arguments)}"
+                failed.append(f"must hold: {requirement.text}{said}")
+        return failed
+
+    def _inputs(self, arguments: tuple[object, ...]) -> Mapping[str, object]:
+        """The values that the user message carries: what `input` says, else every parameter that is there."""
+        if self._input is not None:
+            chosen: Mapping[str, object] = self._input(*arguments)
+            return chosen
+        return {
+            name: value for (name, optional), value in zip(self._parameters, arguments, strict=True) if value is not None or not optional
+        }  # fmt: skip
+
+    def _bound(self) -> list[tuple[str, BoundModel]]:
+        """The declared model and its fallbacks, as far as they are bound; each once."""
+        bindings, unit = self._world.bindings, self._world.unit
+        chain: list[tuple[str, BoundModel]] = []
+        name: str | None = self.model
+        seen: set[str] = set()
+        while name is not None and name not in seen:
+            seen.add(name)
+            bound = bindings.models.get(name)
+            if bound is not None:
+                chain.append((name, bound))
+            declared = unit.models.get(name)
+            name = (bound.fallback if bound is not None else None) or (declared.fallback if declared is not None else None)
+        return chain
+
+    def _links(self, run: Run, scope: Scope) -> list[Link]:
+        """The models of this visit; a test's scripts stand in for those that they name. Refuses an unpriced one under a money budget."""
+        chain = self._chain if not run.overrides else self._overridden(run)
+        if not chain:
+            message = f"the model `{self.model}` is bound to nothing here: bind it in the deployment, or script it"
+            raise Fault(FaultKind.MODEL_UNAVAILABLE, message, model=self.model)
+        prices = self._world.bindings.prices
+        links = []
+        for name, bound in chain:
+            price = None if prices is None else prices.price(bound.provider.name, bound.model)
+            links.append(Link(name, bound, self.setup(), price))
+        if links[0].price is None and scope.account.left_cost() is not None:
+            raise unpriced(links[0].name, links[0].bound.model)
+        return links
+
+    def _overridden(self, run: Run) -> list[tuple[str, BoundModel]]:
+        unit = self._world.unit
+        bound = dict(self._chain)
+        names: dict[str, None] = {}
+        name: str | None = self.model
+        while name is not None and name not in names:
+            names[name] = None
+            declared = unit.models.get(name)
+            name = declared.fallback if declared is not None else None
+        chain: list[tuple[str, BoundModel]] = []
+        for known in [*names, *[other for other in bound if other not in names]]:
+            provider: ModelProvider | None = run.overrides.get(known)
+            if provider is not None:
+                declared = unit.models.get(known)
+                model = (declared.model if declared is not None else None) or known
+                chain.append((known, BoundModel(provider, model)))
+            elif known in bound:
+                chain.append((known, bound[known]))
+        return chain
+
+
+class Repair:
+    """Repairing text that should be JSON, loaded when it is first needed: the library behind it is heavy."""
+
+    __slots__ = ("_world",)
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def __call__(self, text: str) -> str:
+        from ael.types.repair import repair
+
+        return repair(text, self._world.codecs.limits)
+
+
+_NO_BUDGET = BudgetSpec()
+
+
+def time_is_up(holder: str) -> Fault:
+    """The fault of a time limit."""
+    return Fault(FaultKind.DEADLINE_EXCEEDED, f"the time of {holder} is up", limit="time", spender=holder)

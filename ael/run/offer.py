@@ -1,0 +1,68 @@
+"""What a node offers to its model: tools, and nodes as `delegate__name`. Made once for a node; names are exact (feature A7.7)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import Protocol
+
+from ael.run.codec import InputCodec
+from ael.run.ports import ToolOffer
+from ael.run.scope import Scope
+from ael.run.tool import Done, ToolPlan
+from ael.run.world import World
+from ael.types.naming import wire_name
+from ael.types.schema import record_schema
+
+
+class Offered(Protocol):
+    """Something that a model may propose to call. `target` is its qualified name, `offer` what the model sees."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def target(self) -> str: ...
+
+    @property
+    def offer(self) -> ToolOffer: ...
+
+    @property
+    def input(self) -> InputCodec: ...
+
+    @property
+    def permission(self) -> str | None: ...
+
+    @property
+    def denied(self) -> bool: ...
+
+    @property
+    def parallel(self) -> bool: ...
+
+    @property
+    def max_output(self) -> int: ...
+
+    def run(self, scope: Scope, depth: int, path: str, arguments: dict[str, object], text: bytes) -> Awaitable[Done]:
+        """Run an admitted call. Raises `Failure`, `Fault` (`Refused` when it was not run) or `Uncertain`."""
+
+
+class OfferedTool:
+    """A tool of the program, offered under its own name."""
+
+    __slots__ = ("denied", "input", "max_output", "name", "offer", "parallel", "permission", "plan", "target")
+
+    def __init__(self, world: World, plan: ToolPlan) -> None:
+        spec = plan.spec
+        self.plan = plan
+        self.name = wire_name(spec.name.rpartition(".")[2])
+        self.target = spec.name
+        self.input = plan.input
+        self.permission = plan.permission
+        self.denied = plan.denied
+        self.parallel = plan.parallel
+        self.max_output = plan.max_output
+        schema = record_schema(plan.input.record, world.codecs.definitions)
+        self.offer = ToolOffer(self.name, spec.doc, schema)
+
+    def run(self, scope: Scope, depth: int, path: str, arguments: dict[str, object], text: bytes) -> Awaitable[Done]:
+        plan = self.plan
+        return plan.admitted(scope, depth, plan.step(scope, path, arguments, text), arguments, from_model=True)

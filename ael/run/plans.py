@@ -1,0 +1,89 @@
+"""A plan for each name of a program, made when it is first used, so that a run pays only for what it reaches."""
+
+from __future__ import annotations
+
+from ael.run.delegate import OfferedNode
+from ael.run.effect import effects
+from ael.run.node import CodeNodePlan, ModelNodePlan, NodePlan
+from ael.run.offer import Offered, OfferedTool
+from ael.run.permission import closed
+from ael.run.service import STORE_OPERATIONS, OperationPlan, StorePlan
+from ael.run.tool import ToolPlan
+from ael.run.world import Plan, World, short
+from ael.types.fault import Fault, FaultKind
+from ael.types.spec import LimitSpec, NodeSpec
+
+
+class Plans(dict[str, Plan]):
+    """Qualified name -> plan."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__()
+        self._world = world
+        self._effects = effects(world)
+
+    def __missing__(self, name: str) -> Plan:
+        plan = self._make(name)
+        if plan is None:
+            raise Fault(FaultKind.UNAVAILABLE, f"`{name}` is nothing that can run here", final=True)
+        self[name] = plan
+        return plan
+
+    def node(self, name: str) -> NodePlan:
+        """The plan of a node."""
+        plan = self[name]
+        assert isinstance(plan, NodePlan)
+        return plan
+
+    def _make(self, name: str) -> Plan | None:
+        world = self._world
+        unit = world.unit
+        if (tool := unit.tools.get(name)) is not None:
+            return ToolPlan(world, tool, short(name), closed([tool.spec.permission], unit.permissions))
+        if (node := unit.nodes.get(name)) is not None:
+            if node.spec.model is None:
+                assert node.body is not None
+                return CodeNodePlan(node, short(name), node.body)
+            return ModelNodePlan(world, node, short(name), lambda spec: self._offers(spec))
+        if name in self._effects:
+            return self._effects[name]
+        if name in unit.operations:
+            return self._operation(name)
+        owner, _, operation = name.rpartition(".")
+        if owner in unit.stores and operation in STORE_OPERATIONS:
+            return StorePlan(world, unit.stores[owner], short(owner), operation, world.bindings.stores.get(owner))
+        return None
+
+    def _operation(self, name: str) -> OperationPlan:
+        """An operation with its provider: the one that the deployment names, else the only one there is."""
+        world = self._world
+        unit = world.unit
+        service, _, own = name.rpartition(".")
+        providers = [provide for provide in unit.provides.values() if provide.spec.service == service]
+        chosen = world.bindings.provides.get(service)
+        if chosen is not None:
+            providers = [provide for provide in providers if chosen in (provide.spec.name, provide.spec.name.rpartition(".")[2])]
+        if len(providers) != 1:
+            return OperationPlan(world, unit.operations[name], short(name), None, "", frozenset(), LimitSpec())
+        provide = providers[0]
+        grants = closed(provide.spec.grants, unit.permissions)
+        return OperationPlan(
+            world, unit.operations[name], short(name), provide.operations.get(own), provide.spec.name, grants, provide.spec.limit
+        )
+
+    def _offers(self, spec: NodeSpec) -> dict[str, Offered]:
+        """What a node offers, in the order written."""
+        offered: dict[str, Offered] = {}
+        for name in spec.tools:
+            plan = self[name]
+            one: Offered
+            if isinstance(plan, ToolPlan):
+                one = OfferedTool(self._world, plan)
+            elif isinstance(plan, NodePlan):
+                one = OfferedNode(self._world, plan)
+            else:
+                continue
+            if one.name in offered:
+                raise Fault(FaultKind.BAD_ARGUMENTS, f"`{spec.name}` offers two things called `{one.name}`", final=True)
+            offered[one.name] = one
+        return offered

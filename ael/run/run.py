@@ -1,0 +1,287 @@
+"""One execution of an entry: tenant, caller, rights, budget, deadline, journal, and what it has told. Nothing here is shared between runs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Coroutine
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from ael.journal.entry import Entry, Kind, State
+from ael.journal.store import RunJournal
+from ael.run.budget import Account, Dimension
+from ael.run.deadline import Deadline
+from ael.run.events import BudgetReached, Event, Text
+from ael.run.outcome import Faulted, Outcome, Spent
+from ael.run.permission import Rights
+from ael.run.ports import ModelProvider
+from ael.run.trace import Trace
+from ael.types.fault import Fault, FaultKind, Uncertain
+
+if TYPE_CHECKING:
+    from ael.run.world import World
+
+GRACE = 10.0
+"""Seconds that started calls get to end after a cancel, before the run ends without them (runtime.md, section 5)."""
+
+_FEED_LIMIT = 10_000
+
+
+class Run:
+    """A run under way. Made by `Engine.start`; read by the host, and by what runs inside.
+
+    `outcome()` waits for its end; `events()` follows it; `cancel()` ends it with the fault `Cancelled`.
+    """
+
+    __slots__ = (
+        "_ended",
+        "_feeds",
+        "_interrupted",
+        "_on_event",
+        "_pending",
+        "_started",
+        "_task",
+        "account",
+        "active_before",
+        "arguments",
+        "caller",
+        "calls",
+        "cancelled",
+        "clean",
+        "deadline",
+        "entry",
+        "id",
+        "journal",
+        "listening",
+        "lost",
+        "overrides",
+        "rights",
+        "tell",
+        "tenant",
+        "trace",
+        "trace_parent",
+        "uncertain",
+        "workers",
+        "world",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        world: World,
+        run_id: str,
+        entry: str,
+        tenant: str,
+        caller: str,
+        rights: Rights,
+        account: Account,
+        deadline: Deadline,
+        journal: RunJournal,
+        arguments: tuple[object, ...],
+        trace: Trace | None,
+        trace_parent: str,
+        on_event: Callable[[Event], None] | None,
+    ) -> None:
+        self.world = world
+        self.id = run_id
+        self.entry = entry
+        self.tenant = tenant
+        self.caller = caller
+        self.rights = rights
+        self.account = account
+        self.deadline = deadline
+        self.journal = journal
+        self.arguments = arguments
+        self.trace = trace
+        self.trace_parent = trace_parent
+        self.cancelled: str | None = None
+        self.active_before = journal.active
+        self.overrides: dict[str, ModelProvider] = {}
+        self.calls: dict[str, int] = {}
+        self.uncertain: set[tuple[str, str]] = set()
+        self.lost: list[Uncertain] = []
+        self.clean: frozenset[str] | None = None
+        self.workers: set[asyncio.Task[None]] = set()
+        self.listening = on_event is not None
+        self.tell = self.tell_budget if self.listening else None
+        self._on_event = on_event
+        self._feeds: list[Feed] = []
+        self._pending: set[asyncio.Future[Any]] = set()
+        self._started = world.clock.monotonic()
+        self._task: asyncio.Task[Outcome] | None = None
+        self._ended: asyncio.Future[Outcome] | None = None
+        self._interrupted = False
+
+    # --- for the host ---------------------------------------------------------------------------------------------
+
+    async def outcome(self) -> Outcome:
+        """How the run ended. Cancelling the waiter does not cancel the run."""
+        assert self._ended is not None
+        return await asyncio.shield(self._ended)
+
+    def events(self) -> AsyncIterator[Event]:
+        """All events from now to the end of the run. Called before the first `await` after the start, it misses none."""
+        feed = Feed()
+        if self._task is None or not self._task.done():
+            self._feeds.append(feed)
+            self.listening = True
+            self.tell = self.tell_budget
+        else:
+            feed.close()
+        return feed
+
+    def cancel(self, reason: str = "cancelled by the caller") -> None:
+        """Cancel: what is in flight is told to stop and joined; the outcome is the fault `Cancelled`. A second time changes nothing."""
+        if self._task is None or self._task.done() or self.cancelled is not None:
+            return
+        self.cancelled = reason
+        self.note(Entry("cancel", State.PROPOSED, Kind.CANCEL, "", "", "", reason, None, self.world.clock.now(), self.active))
+        self._task.cancel()
+        self._task.get_loop().call_later(GRACE, self._abandon)
+
+    def interrupt(self) -> None:
+        """Stop pure code of this run that holds the loop. For a signal handler, which then calls `cancel` through the loop."""
+        if self._task is not None and not self._task.done():
+            self._interrupted = True
+            self.world.unit.halt.flag[0] = Fault(FaultKind.CANCELLED, "interrupted")
+
+    @property
+    def done(self) -> bool:
+        """Whether the run has ended."""
+        return self._task is not None and self._task.done()
+
+    @property
+    def spent(self) -> Spent:
+        """What was used so far."""
+        account = self.account
+        cost: Decimal | None = None if account.unpriced else account.cost
+        return Spent(
+            account.steps, account.tool_calls, account.meter.attempts, account.meter.usage(), cost,
+            self.world.clock.monotonic() - self._started,
+        )  # fmt: skip
+
+    # --- for what runs inside -------------------------------------------------------------------------------------
+
+    def begin(self, work: Coroutine[Any, Any, Outcome]) -> None:
+        """Start the task of this run, in the running loop."""
+        loop = asyncio.get_running_loop()
+        self._ended = loop.create_future()
+        self._task = loop.create_task(work)
+        self._task.add_done_callback(self._finish)
+
+    def _finish(self, task: asyncio.Task[Outcome]) -> None:
+        """The one end: the outcome is set, and no event follows."""
+        assert self._ended is not None
+        if not self._ended.done():
+            if task.cancelled():
+                reason = self.cancelled or "the event loop ended"
+                self._ended.set_result(Faulted(FaultKind.CANCELLED, reason, {}, self.spent))
+            else:
+                self._ended.set_result(task.result())
+        for feed in self._feeds:
+            feed.close()
+
+    def _abandon(self) -> None:
+        """What was told to stop did not: the run ends without it."""
+        assert self._ended is not None
+        if not self._ended.done():
+            message = f"{self.cancelled}; something did not stop within {GRACE:g} s"
+            self._ended.set_result(Faulted(FaultKind.CANCELLED, message, {"abandoned": True}, self.spent))
+
+    def emit(self, event: Event) -> None:
+        """Tell an event. A listener that fails changes nothing; ask `listening` before making one."""
+        if self._on_event is not None:
+            try:
+                self._on_event(event)
+            except Exception:
+                self._on_event = None
+        for feed in self._feeds:
+            feed.put(event)
+
+    def tell_budget(self, account: Account, dimension: Dimension, percent: int) -> None:
+        self.emit(BudgetReached(self.id, account.path, account.name, dimension, percent))
+
+    def owns(self, task: asyncio.Task[object] | None) -> bool:
+        """Whether `task` runs code of this run. Asked by the watchdog's thread."""
+        return task is not None and (task is self._task or task in self.workers)
+
+    @property
+    def active(self) -> float:
+        """Seconds of work, those of earlier executions of the same run included."""
+        return self.active_before + self.world.clock.monotonic() - self._started
+
+    def note(self, entry: Entry) -> None:
+        """Journal a record that nothing waits for."""
+        waiting = self.journal.append(entry)
+        if waiting is not None:
+            self.hold(asyncio.ensure_future(waiting))
+
+    def hold(self, future: asyncio.Future[Any]) -> None:
+        """Something started outside that has to end before the run does: it is joined, for at most `GRACE` seconds."""
+        self._pending.add(future)
+        future.add_done_callback(self._pending.discard)
+
+    async def join(self) -> int:
+        """Wait for what was started; the number of calls that did not end in time."""
+        if not self._pending:
+            return 0
+        _, open_calls = await asyncio.wait(self._pending, timeout=GRACE)
+        return len(open_calls)
+
+    def checkpoint(self, deadline: Deadline) -> None:
+        """Raise when the time of `deadline` is up, or the run was interrupted, though pure code kept the loop from saying so."""
+        flag = self.world.unit.halt.flag
+        if flag[0] is not None:
+            flag[0] = None
+        if self._interrupted:
+            raise Fault(FaultKind.CANCELLED, self.cancelled or "interrupted")
+        late = deadline.expired()
+        if late is not None:
+            raise Fault(FaultKind.DEADLINE_EXCEEDED, f"the time of {late.name} is up", limit="time", spender=late.name)
+
+    def clear(self, fault: Fault) -> None:
+        """`fault` left the code that it was to stop."""
+        flag = self.world.unit.halt.flag
+        if flag[0] is fault:
+            flag[0] = None
+
+
+class Feed:
+    """Events of one follower, in order. When it does not keep up, pieces of text are left out, never another event."""
+
+    __slots__ = ("_closed", "_events", "_waiter", "left_out")
+
+    def __init__(self) -> None:
+        self._events: deque[Event] = deque()
+        self._closed = False
+        self._waiter: asyncio.Future[None] | None = None
+        self.left_out = 0
+
+    def put(self, event: Event) -> None:
+        if len(self._events) >= _FEED_LIMIT and type(event) is Text:
+            self.left_out += 1
+            return
+        self._events.append(event)
+        self._wake()
+
+    def close(self) -> None:
+        self._closed = True
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    def __aiter__(self) -> Feed:
+        return self
+
+    async def __anext__(self) -> Event:
+        while not self._events:
+            if self._closed:
+                raise StopAsyncIteration
+            self._waiter = asyncio.get_running_loop().create_future()
+            try:
+                await self._waiter
+            finally:
+                self._waiter = None
+        return self._events.popleft()

@@ -1,0 +1,67 @@
+"""On whose behalf code runs: its rights, budget, deadline, attempts, trace span, and what outside data it has seen."""
+
+from __future__ import annotations
+
+from ael.run.budget import Account
+from ael.run.deadline import Deadline
+from ael.run.permission import Rights
+from ael.run.run import Run
+from ael.run.trace import OpenSpan
+
+
+class Attempts:
+    """How often something may still be tried again: travels with a call, so that nested retries do not multiply (runtime.md, section 4)."""
+
+    __slots__ = ("left",)
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+    def take(self) -> bool:
+        """Take one retry; False when there is none left."""
+        if self.left <= 0:
+            return False
+        self.left -= 1
+        return True
+
+
+class Scope:
+    """Shared by the frames of one body. `level` counts delegations; `seen` the outside sources of what came back to this body so far.
+
+    Everything is passed on explicitly, never by context variables, so it holds in threads too (K40).
+    """
+
+    __slots__ = ("account", "attempts", "deadline", "last", "level", "name", "rights", "run", "seen", "span")
+
+    def __init__(
+        self,
+        run: Run,
+        name: str,
+        rights: Rights,
+        account: Account,
+        deadline: Deadline,
+        attempts: Attempts | None = None,
+        span: OpenSpan | None = None,
+        level: int = 0,
+        seen: frozenset[str] = frozenset(),
+    ) -> None:
+        self.run = run
+        self.name = name
+        self.rights = rights
+        self.account = account
+        self.deadline = deadline
+        self.attempts = attempts
+        self.span = span
+        self.level = level
+        self.seen = seen
+        self.last: tuple[str, ...] = ()
+
+    def inside(self, rights: Rights, deadline: Deadline, attempts: Attempts | None, span: OpenSpan | None) -> Scope:
+        """The scope of the body of something called from here, in the same budget."""
+        return Scope(self.run, self.name, rights, self.account, deadline, attempts, span or self.span, self.level, self.seen)
+
+    def note(self, path: str, taint: frozenset[str]) -> None:
+        """A value came back from the call at `path`: what follows derives from it, and through it from all before."""
+        if taint and not taint <= self.seen:
+            self.seen |= taint
+        self.last = (path,)

@@ -1,0 +1,181 @@
+"""Services in the process, and stores: the caller needs the operation's permission, the body runs under the provider's grants,
+in the caller's budget (language.md, section 6: `provide`)."""
+
+from __future__ import annotations
+
+import hashlib
+
+from ael.journal.entry import Kind
+from ael.lower.unit import Code
+from ael.run.call import CallPlan
+from ael.run.codec import InputCodec, ValueCodec
+from ael.run.frame import RunFrame
+from ael.run.gate import bad_arguments, permission
+from ael.run.ports import StorePort
+from ael.run.scope import Scope
+from ael.run.step import Step
+from ael.run.tool import DEPTH, size_limit, time_limit
+from ael.run.world import World
+from ael.types.fault import Fault, FaultKind
+from ael.types.problem import DecodeError
+from ael.types.signature import Effects, ParameterDef, Repeat, Signature
+from ael.types.spec import LimitSpec, OperationSpec, StoreSpec
+from ael.types.type import BoolType, MapType, StringType, Type, UnitType, optional
+
+
+class Serving(CallPlan):
+    """What code calls through a name of the program and the deployment binds."""
+
+    kind = Kind.OPERATION
+    span = "operation"
+    __slots__ = ()
+
+    async def call(self, frame: RunFrame, path: str, arguments: tuple[object, ...]) -> object:
+        scope = frame.scope
+        try:
+            named, text = self.input.checked(self.input.named(arguments))
+        except DecodeError as error:
+            raise bad_arguments(error).as_fault(path) from None
+        refusal = permission(scope, self)
+        if refusal is not None:
+            raise refusal.as_fault(path)
+        step = Step(scope.run, path, self.kind, self.name, hashlib.sha256(text).hexdigest(), None, scope.last)
+        step.replayed()
+        step.propose(named)
+        value, encoded = await self.perform(scope, frame.depth, step, named, None, False)
+        if encoded is not None and len(encoded) > self.max_output:
+            shown = f"the result of `{self.name}` has {len(encoded):,} bytes, more than the {self.max_output:,} allowed; the call was made"
+            raise Fault(FaultKind.TOO_LARGE, shown, tool=self.name, limit=self.max_output)
+        return value
+
+
+class OperationPlan(Serving):
+    """An operation of a service, provided in the process by AEL code."""
+
+    __slots__ = ("_body", "_grants", "_layers", "_provider")
+
+    def __init__(
+        self,
+        world: World,
+        spec: OperationSpec,
+        short: str,
+        body: Code | None,
+        provider: str,
+        grants: frozenset[str],
+        limit: LimitSpec,
+    ) -> None:
+        bindings = world.bindings
+        super().__init__(
+            spec.name,
+            short,
+            spec.signature,
+            spec.permission,
+            spec.repeat,
+            spec.retry,
+            time_limit(spec.timeout, bindings.defaults.tool_timeout, None),
+            InputCodec(world.codecs, spec.signature, size_limit(_either(spec.limit.input, limit.input), bindings.limits.input)),
+            world.codecs.value(spec.signature.result),
+            size_limit(_either(spec.limit.output, limit.output), bindings.limits.result),
+            frozenset(),
+        )
+        self._body = body
+        self._provider = f"the provider `{provider}`"
+        self._grants = grants
+        self._layers = (bindings.operator,)
+
+    async def body(
+        self, scope: Scope, path: str, depth: int, step: Step, arguments: dict[str, object], positional: tuple[object, ...]
+    ) -> object:
+        if self._body is None:
+            raise Fault(FaultKind.UNAVAILABLE, f"nothing provides `{self.name}` here", final=True)
+        scope.rights = scope.rights.replaced(self._provider, self._grants, self._layers)
+        return await self._body(RunFrame(scope, path, step.key, depth + DEPTH), *positional)
+
+
+class StorePlan(Serving):
+    """One call on a store: `get`, `put`, `remove`, `entries`, `has`. All are idempotent; writes carry the call's key."""
+
+    kind = Kind.STORE
+    span = "store"
+    __slots__ = ("_codec", "_entries", "_operation", "_port")
+
+    def __init__(self, world: World, spec: StoreSpec, short: str, operation: str, port: StorePort | None) -> None:
+        bindings = world.bindings
+        signature = signature_of(spec, operation)
+        super().__init__(
+            signature.name,
+            f"{short}.{operation}",
+            signature,
+            spec.permission,
+            Repeat.IDEMPOTENT,
+            None,
+            bindings.defaults.tool_timeout / 1000,
+            InputCodec(world.codecs, signature, bindings.limits.input),
+            world.codecs.value(signature.result),
+            _ENTRIES_BYTES if operation == "entries" else bindings.limits.input,
+            frozenset(),
+        )
+        self._operation = operation
+        self._port = port
+        self._codec: ValueCodec = world.codecs.value(spec.value)
+        self._entries = world.codecs.limits.entries
+
+    async def body(
+        self, scope: Scope, path: str, depth: int, step: Step, arguments: dict[str, object], positional: tuple[object, ...]
+    ) -> object:
+        port = self._port
+        if port is None:
+            raise Fault(FaultKind.UNAVAILABLE, f"the store of `{self.name}` is bound to nothing", final=True)
+        key = str(arguments.get("key", ""))
+        match self._operation:
+            case "get":
+                found = await port.get(key)
+                return None if found is None else self._decoded(key, found)
+            case "has":
+                return await port.get(key) is not None
+            case "put":
+                await port.put(key, self._codec.encode(arguments.get("value")), step.key)
+                return None
+            case "remove":
+                return await port.remove(key, step.key)
+            case _:
+                rows = await port.entries(self._entries + 1)
+                if len(rows) > self._entries:
+                    raise Fault(
+                        FaultKind.TOO_LARGE, f"`{self.name}` has more than the {self._entries:,} entries that a map may have"
+                    )
+                return {name: self._decoded(name, value) for name, value in rows}
+
+    def _decoded(self, key: str, value: object) -> object:
+        try:
+            return self._codec.decode(value)
+        except DecodeError as error:
+            raise Fault(
+                FaultKind.MALFORMED, f"`{self.name}`: what is stored under {key[:80]!r} does not fit: {error.text}"
+            ) from None
+
+
+_ENTRIES_BYTES = 64 * 1024 * 1024
+STORE_OPERATIONS = ("get", "put", "remove", "entries", "has")
+_KEY = ParameterDef("key", "key", StringType())
+
+
+def signature_of(spec: StoreSpec, operation: str) -> Signature:
+    """The signature of a call on a store."""
+    parameters: tuple[ParameterDef, ...] = (_KEY,)
+    result: Type
+    match operation:
+        case "get":
+            result = optional(spec.value)
+        case "put":
+            parameters, result = (_KEY, ParameterDef("value", "value", spec.value)), UnitType()
+        case "entries":
+            parameters, result = (), MapType(spec.value)
+        case _:
+            result = BoolType()
+    permissions = frozenset() if spec.permission is None else frozenset({spec.permission})
+    return Signature(f"{spec.name}.{operation}", parameters, result, effects=Effects(permissions, Repeat.IDEMPOTENT, acts=True))
+
+
+def _either(first: int | None, second: int | None) -> int | None:
+    return second if first is None else first

@@ -1,0 +1,131 @@
+"""The only way to have an effect: replay it from the journal, or write ahead (proposed, started), act, and record (answered)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import cast
+
+from ael.journal.entry import Ending, Entry, Kind, State
+from ael.journal.store import WriteAheadRequired
+from ael.run.outcome import ENDINGS
+from ael.run.repeat import key_of
+from ael.run.run import Run
+from ael.types.fault import Failure, Fault, FaultKind, Uncertain
+
+
+class Step:
+    """One effect at one place of a run. `digest` is the hash of its request, `key` its idempotency key."""
+
+    __slots__ = ("derived", "digest", "key", "kind", "path", "run", "state", "target")
+
+    def __init__(
+        self, run: Run, path: str, kind: Kind, target: str, digest: str, key: str | None = None, derived: tuple[str, ...] = ()
+    ) -> None:
+        self.run = run
+        self.path = path
+        self.kind = kind
+        self.target = target
+        self.digest = digest
+        self.key = key_of(run.id, logical(path), target) if key is None else key
+        self.derived = derived
+        self.state: State | None = None
+
+    def replayed(self) -> Entry | None:
+        """The answer that the journal holds; None when this is new, or was interrupted (`state` then says how far it came).
+
+        Raises the fault `Diverged` when the journal holds another request in this place.
+        """
+        last = self.run.journal.last(self.path)
+        if last is None:
+            return None
+        if last.target != self.target or (last.digest and last.digest != self.digest):
+            what = f"`{last.target}`" if last.target != self.target else f"`{last.target}` with another request"
+            raise Fault(
+                FaultKind.DIVERGED,
+                f"at {self.path} the journal holds {what}, and the program now asks for `{self.target}`",
+                path=self.path, recorded=last.digest, requested=self.digest,
+            )  # fmt: skip
+        self.state = last.state
+        return last if last.state is State.ANSWERED else None
+
+    def propose(self, value: object) -> None:
+        """Record that this call is wanted, with its arguments."""
+        if self.state is None:
+            self._note(State.PROPOSED, value, None, ())
+
+    async def start(self) -> None:
+        """Record that it begins, durably, before anything is sent."""
+        if self.state is State.STARTED:
+            return
+        run = self.run
+        waiting = run.journal.append(self._entry(State.STARTED, None, None, ()))
+        self.state = State.STARTED
+        if waiting is not None:
+            await waiting
+
+    def acting(self) -> None:
+        """Refuse to act without the `started` record (A8.8)."""
+        if self.state is not State.STARTED:
+            raise WriteAheadRequired(f"{self.path}: nothing is sent before its `started` record is written")
+
+    def answer(self, ending: Ending, value: object, taint: frozenset[str] | tuple[str, ...] = ()) -> None:
+        """Record the one answer."""
+        self._note(State.ANSWERED, value, ending, tuple(sorted(taint)) if taint else ())
+
+    def fail(self, error: Failure | Fault | Uncertain, taint: frozenset[str] | tuple[str, ...] = ()) -> None:
+        """Record the ending that is no value."""
+        ending, value = record_of(error)
+        self.answer(ending, value, taint)
+
+    def _note(self, state: State, value: object, ending: Ending | None, taint: tuple[str, ...]) -> None:
+        self.run.note(self._entry(state, value, ending, taint))
+        self.state = state
+
+    def _entry(self, state: State, value: object, ending: Ending | None, taint: tuple[str, ...]) -> Entry:
+        run = self.run
+        return Entry(
+            self.path, state, self.kind, self.target, self.digest, self.key, value, ending, run.world.clock.now(), run.active, taint, self.derived
+        )  # fmt: skip
+
+
+def logical(path: str) -> str:
+    """A structural path without its attempts (`~2`): all attempts are one logical effect with one key."""
+    if "~" not in path:
+        return path
+    return "/".join(part.partition("~")[0] for part in path.split("/"))
+
+
+def record_of(error: Failure | Fault | Uncertain) -> tuple[Ending, dict[str, object]]:
+    """How an ending stands in a journal."""
+    match error:
+        case Failure():
+            return Ending.ERROR, {"error": error.error, "value": error.value}
+        case Fault():
+            return Ending.FAULT, error.value()
+        case Uncertain():
+            return Ending.UNCERTAIN, {**error.value(), "details": error.details}
+
+
+def revived(entry: Entry) -> object:
+    """The value of an answer, or its ending raised again."""
+    if entry.ending is Ending.VALUE:
+        return entry.value
+    raise error_of(entry)
+
+
+def error_of(entry: Entry) -> Failure | Fault | Uncertain:
+    """The ending that an answer without a value records."""
+    record = cast("Mapping[str, object]", entry.value)
+    match entry.ending:
+        case Ending.ERROR:
+            return Failure(cast("str", record["error"]), dict(cast("Mapping[str, object]", record["value"])))
+        case Ending.UNCERTAIN:
+            details = cast("Mapping[str, object]", record.get("details") or {})
+            return Uncertain(str(record["key"]), str(record["operation"]), str(record["step"]), **details)
+        case _:
+            return Fault(
+                FaultKind(record["kind"]), str(record["message"]), **cast("Mapping[str, object]", record.get("details") or {})
+            )
+
+
+__all__ = ["ENDINGS", "Step", "error_of", "logical", "record_of", "revived"]

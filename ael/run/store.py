@@ -1,0 +1,171 @@
+"""Stores: typed durable maps, in memory or in SQLite, and the calls on them. Writing twice with the same token acts once."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from ael.types.canonical import encode
+from ael.types.fault import Fault, FaultKind
+from ael.types.json import read
+from ael.types.limits import Limits
+
+T = TypeVar("T")
+_TOKENS = 100_000
+"""Tokens that a store remembers; the oldest go first."""
+_LIMITS = Limits(string_bytes=1 << 30, entries=1 << 30, depth=128, model_output=1 << 30)
+
+
+class MemoryStore:
+    """A store that lives as long as its process."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, bytes] = {}
+        self._tokens: OrderedDict[str, bool] = OrderedDict()
+
+    async def get(self, key: str) -> object | None:
+        text = self._values.get(key)
+        return None if text is None else _read(text)
+
+    async def put(self, key: str, value: object, token: str) -> None:
+        if token not in self._tokens:
+            self._values[key] = encode(value)
+            self._remember(token, True)
+
+    async def remove(self, key: str, token: str) -> bool:
+        known = self._tokens.get(token)
+        if known is None:
+            known = self._values.pop(key, None) is not None
+            self._remember(token, known)
+        return known
+
+    async def entries(self, limit: int) -> list[tuple[str, object]]:
+        chosen = sorted(self._values)[:limit]
+        return [(key, _read(self._values[key])) for key in chosen]
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+    def _remember(self, token: str, result: bool) -> None:
+        self._tokens[token] = result
+        if len(self._tokens) > _TOKENS:
+            self._tokens.popitem(last=False)
+
+
+class SqliteStore:
+    """A store in a table of a SQLite file (write-ahead log, synchronous), used through one thread of its own.
+
+    Several stores, and several processes, may share a file. Opened when it is first used.
+    """
+
+    def __init__(self, path: Path, name: str, *, busy: float = 10.0) -> None:
+        self._path = path
+        self._name = name
+        self._busy = busy
+        self._connection: sqlite3.Connection | None = None
+        self._thread: ThreadPoolExecutor | None = None
+        self._lock = threading.Lock()
+
+    async def get(self, key: str) -> object | None:
+        row = await self._do(
+            lambda db: db.execute("SELECT value FROM entry WHERE store = ? AND key = ?", (self._name, key)).fetchone()
+        )
+        return None if row is None else _read(row[0])
+
+    async def put(self, key: str, value: object, token: str) -> None:
+        text = encode(value)
+
+        def write(db: sqlite3.Connection) -> None:
+            if self._once(db, token) is None:
+                db.execute("INSERT OR REPLACE INTO entry (store, key, value) VALUES (?, ?, ?)", (self._name, key, text))
+                db.execute("INSERT INTO token (store, token, result) VALUES (?, ?, 1)", (self._name, token))
+
+        await self._do(partial(_transaction, write))
+
+    async def remove(self, key: str, token: str) -> bool:
+        def write(db: sqlite3.Connection) -> bool:
+            known = self._once(db, token)
+            if known is None:
+                known = db.execute("DELETE FROM entry WHERE store = ? AND key = ?", (self._name, key)).rowcount
+                db.execute("INSERT INTO token (store, token, result) VALUES (?, ?, ?)", (self._name, token, known))
+            return bool(known)
+
+        return await self._do(partial(_transaction, write))
+
+    async def entries(self, limit: int) -> list[tuple[str, object]]:
+        query = "SELECT key, value FROM entry WHERE store = ? ORDER BY key LIMIT ?"
+        rows = await self._do(lambda db: db.execute(query, (self._name, limit)).fetchall())
+        return [(key, _read(value)) for key, value in rows]
+
+    async def close(self) -> None:
+        """Close the file, after what is under way."""
+        with self._lock:
+            thread, self._thread = self._thread, None
+        if thread is not None:
+            await asyncio.get_running_loop().run_in_executor(thread, self._disconnect)
+            thread.shutdown(wait=False)
+
+    async def _do(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        with self._lock:
+            if self._thread is None:
+                self._thread = ThreadPoolExecutor(1, "ael-store")
+            thread = self._thread
+        try:
+            return await asyncio.get_running_loop().run_in_executor(thread, self._work, work)
+        except sqlite3.OperationalError as error:
+            raise Fault(FaultKind.UNAVAILABLE, f"the store `{self._name}` in {self._path.name}: {error}") from error
+        except sqlite3.DatabaseError as error:
+            raise Fault(FaultKind.MALFORMED, f"the store `{self._name}` in {self._path.name}: {error}") from error
+
+    def _work(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        if self._connection is None:
+            self._connection = self._connect()
+        return work(self._connection)
+
+    def _connect(self) -> sqlite3.Connection:
+        db = sqlite3.connect(self._path, timeout=self._busy, isolation_level=None, check_same_thread=False)
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+            db.execute("PRAGMA synchronous = FULL")
+            db.execute(
+                "CREATE TABLE IF NOT EXISTS entry (store TEXT, key TEXT, value BLOB NOT NULL, PRIMARY KEY (store, key)) WITHOUT ROWID"
+            )
+            db.execute(
+                "CREATE TABLE IF NOT EXISTS token (store TEXT, token TEXT, result INTEGER NOT NULL, PRIMARY KEY (store, token)) WITHOUT ROWID"
+            )
+        except sqlite3.Error:
+            db.close()
+            raise
+        return db
+
+    def _disconnect(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _once(self, db: sqlite3.Connection, token: str) -> int | None:
+        """What the call with this token did, if it was here before."""
+        row = db.execute("SELECT result FROM token WHERE store = ? AND token = ?", (self._name, token)).fetchone()
+        return None if row is None else int(row[0])
+
+
+def _transaction(work: Callable[[sqlite3.Connection], T], db: sqlite3.Connection) -> T:
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        result = work(db)
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")
+    return result
+
+
+def _read(text: bytes) -> object:
+    return read(text, _LIMITS, max_bytes=1 << 30)

@@ -1,0 +1,170 @@
+"""Calling a tool, from a model or from code, through the same checks, snapshot, cancellation and trace (features A2.10, A3)."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import NamedTuple
+
+from ael.journal.entry import Ending, Kind
+from ael.lower.unit import CompiledTool
+from ael.run.approval import Approved, ask
+from ael.run.call import CallPlan
+from ael.run.codec import InputCodec, written
+from ael.run.extern import Extern
+from ael.run.frame import RunFrame
+from ael.run.gate import Refusal, bad_arguments, permission, room
+from ael.run.repeat import key_from
+from ael.run.scope import Scope
+from ael.run.step import Step
+from ael.run.taint import unclean
+from ael.run.world import World
+from ael.types.fault import Fault, FaultKind
+from ael.types.problem import DecodeError
+from ael.types.text import text_of
+
+DEPTH = 4
+"""How much a body adds to the depth of a frame: the coroutines between it and its caller."""
+
+
+class Done(NamedTuple):
+    """What a call gave: the value, its JSON text, and the approval where a person edited the arguments."""
+
+    value: object
+    text: bytes
+    edited: Approved | None = None
+
+
+class ToolPlan(CallPlan):
+    """A tool of the program with what the deployment says of it. The deployment's word can only tighten."""
+
+    __slots__ = (
+        "_approval_when",
+        "_body",
+        "_conditional",
+        "_extern",
+        "_grants",
+        "_key",
+        "_required",
+        "_role",
+        "parallel",
+        "spec",
+        "trusted",
+    )
+
+    def __init__(self, world: World, compiled: CompiledTool, short: str, grants: frozenset[str]) -> None:
+        spec = compiled.spec
+        bindings = world.bindings
+        bound = bindings.tools.get(spec.name)
+        super().__init__(
+            spec.name,
+            short,
+            spec.signature,
+            spec.permission,
+            spec.repeat,
+            spec.retry,
+            time_limit(spec.timeout, bindings.defaults.tool_timeout, None if bound is None else bound.timeout),
+            InputCodec(world.codecs, spec.signature, size_limit(spec.limit.input, bindings.limits.input)),
+            world.codecs.value(spec.signature.result),
+            size_limit(spec.limit.output, bindings.limits.result),
+            frozenset({f"tool:{short}"}) if spec.taints or spec.extern is not None else frozenset(),
+        )
+        self.spec = spec
+        self.parallel = spec.parallel
+        self.trusted = tuple([parameter.wire for parameter in spec.signature.parameters if parameter.trusted])
+        self._body = compiled.body
+        self._key = compiled.key
+        self._grants = grants
+        self._approval_when = compiled.approval_when
+        self._conditional = spec.approval is not None and spec.approval.conditional
+        self._required = (spec.approval is not None and not self._conditional) or (bound is not None and bound.approval)
+        self._role = (bound.role if bound is not None else None) or (spec.approval.role if spec.approval is not None else None)
+        function = bindings.externs.get(spec.name)
+        self._extern = None if function is None else Extern(function, spec.signature.fails)
+        self.denied = bound is not None and bound.denied
+
+    async def call(self, frame: RunFrame, path: str, arguments: tuple[object, ...]) -> object:
+        """From code: the same checks, and what a model would be told is a fault here."""
+        scope = frame.scope
+        try:
+            named, text = self.input.checked(self.input.named(arguments))
+        except DecodeError as error:
+            raise bad_arguments(error).as_fault(path) from None
+        refusal = permission(scope, self) or room(scope)
+        if refusal is not None:
+            raise refusal.as_fault(path)
+        step = self.step(scope, path, named, text)
+        return (await self.admitted(scope, frame.depth, step, named, from_model=False)).value
+
+    def step(self, scope: Scope, path: str, arguments: dict[str, object], text: bytes | None = None) -> Step:
+        """The step of a call with these arguments; `text` is their JSON."""
+        key = None
+        if self._key is not None:
+            key = key_from(self.name, scope.run.tenant, text_of(self._key(*self.input.positional(arguments))))
+        digest = hashlib.sha256(written(arguments) if text is None else text).hexdigest()
+        return Step(scope.run, path, Kind.TOOL, self.name, digest, key, scope.last)
+
+    async def admitted(self, scope: Scope, depth: int, step: Step, arguments: dict[str, object], *, from_model: bool) -> Done:
+        """The checks before are passed: propose, get the approval where one is needed, act. Raises what it ends with, `Refused` too."""
+        known = step.replayed()
+        step.propose(arguments)
+        reason = self._reason(scope, step, arguments, from_model)
+        approved: Approved | None = None
+        if reason is not None:
+            answer = await ask(scope, self.name, self._role, self.input, step, arguments, reason)
+            if isinstance(answer, Refusal):
+                fault = answer.as_fault(step.path)
+                if known is None:
+                    step.answer(Ending.REFUSED, fault.value())
+                raise fault
+            approved = answer
+            arguments = answer.arguments
+        value, text = await self.perform(scope, depth, step, arguments, approved, reason is not None)
+        if text is None:
+            text = written(self.output.encode(value))
+        if len(text) > self.max_output and not (from_model and isinstance(value, str)):
+            shown = f"the result of `{self.name}` has {len(text):,} bytes, more than the {self.max_output:,} allowed; the call was made"
+            raise Fault(FaultKind.TOO_LARGE, shown, tool=self.name, limit=self.max_output)
+        return Done(value, text, approved if approved is not None and approved.edited else None)
+
+    def _reason(self, scope: Scope, step: Step, arguments: dict[str, object], from_model: bool) -> str | None:
+        """Why this call needs a person's word, or None."""
+        if self._required:
+            return "the tool is declared with an approval"
+        if self._conditional and self._approval_when is not None and self._approval_when(*self.input.positional(arguments)):
+            return "the condition of its approval holds"
+        if from_model and self.trusted:
+            found = [name for name in self.trusted if name in arguments and unclean(scope.run, arguments[name])]
+            if found:
+                return f"`{found[0]}` takes only trusted values, and this one is no input of the run"
+        if (self.name, step.digest) in scope.run.uncertain:
+            return "the same call may have taken effect already: its outcome is unknown"
+        return None
+
+    async def body(
+        self, scope: Scope, path: str, depth: int, step: Step, arguments: dict[str, object], positional: tuple[object, ...]
+    ) -> object:
+        if self._body is not None:
+            scope.rights = scope.rights.narrowed(f"`{self.name}`", self._grants)
+            return await self._body(RunFrame(scope, path, step.key, depth + DEPTH), *positional)
+        if self._extern is None:
+            raise Fault(FaultKind.UNAVAILABLE, f"`{self.name}` has no implementation here", final=True)
+        return await self._extern.run(scope, step, self.spec.permission, arguments)
+
+    def lost(self, fault: Fault) -> bool:
+        """What is outside may have acted before it failed, whatever it says; an AEL body knows what it did, unless it was cut off."""
+        if self._body is not None:
+            return fault.kind is FaultKind.TIMEOUT and fault.details.get("path") is not None
+        return fault.kind is not FaultKind.UNAVAILABLE
+
+
+def time_limit(declared: int | None, default: int, bound: int | None) -> float | None:
+    """Seconds a call may take. None and -1 stand for "not said" and `timeout none`; a deployment's word can only make it less."""
+    own = default if declared is None else declared
+    if bound is not None and bound >= 0:
+        own = bound if own < 0 else min(own, bound)
+    return None if own < 0 else own / 1000
+
+
+def size_limit(declared: int | None, default: int) -> int:
+    """Bytes: what the declaration says, else the default."""
+    return default if declared is None else declared

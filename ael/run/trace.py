@@ -1,0 +1,150 @@
+"""The span tree of a run: run > node > turn > tool > operation. Metadata only, unless the run opts in to content; secrets masked by value."""
+
+from __future__ import annotations
+
+import secrets
+from base64 import b64encode
+from collections.abc import Iterable, Mapping
+from json import dumps
+from urllib.parse import quote
+
+from ael.run.ports import Clock, Sink, Span
+from ael.types.value import File, Secret
+
+MASK = "***"
+_SHORTEST_SECRET = 4
+
+
+class Masker:
+    """Replaces known secret values, in every form in which they are likely to travel, by `***` (K41). By value, never by name."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self, known: Iterable[Secret]) -> None:
+        forms: set[str] = set()
+        for secret in known:
+            value = secret.reveal()
+            if len(value) >= _SHORTEST_SECRET:
+                raw = value.encode("utf-8", "replace")
+                forms |= {
+                    value,
+                    quote(value, safe=""),
+                    b64encode(raw).decode(),
+                    b64encode(raw).decode().rstrip("="),
+                    dumps(value)[1:-1],
+                    raw.hex(),
+                }
+        self._values = tuple(sorted(forms, key=len, reverse=True))
+
+    def text(self, text: str) -> str:
+        """`text` without secrets."""
+        for value in self._values:
+            if value in text:
+                text = text.replace(value, MASK)
+        return text
+
+    def value(self, value: object) -> object:
+        """A JSON form without secrets; what holds none is given back as it is."""
+        if not self._values:
+            return value
+        match value:
+            case str():
+                return self.text(value)
+            case dict():
+                return {self.text(str(key)): self.value(item) for key, item in value.items()}
+            case list() | tuple():
+                return [self.value(item) for item in value]
+            case Secret():
+                return MASK
+            case bytes() | File():
+                return value
+            case _:
+                return value
+
+
+class Trace:
+    """Hands the spans of one run to the sinks as they end. A sink that fails is left out from then on; it never changes the run."""
+
+    __slots__ = ("_clock", "_content", "_mask", "_next", "_run", "_sinks")
+
+    def __init__(self, run: str, sinks: tuple[Sink, ...], clock: Clock, masker: Masker, content: bool) -> None:
+        self._run = run
+        self._sinks = list(sinks)
+        self._clock = clock
+        self._mask = masker
+        self._content = content
+        self._next = 0
+
+    def begin(self, kind: str, name: str, path: str, parent: OpenSpan | None) -> OpenSpan:
+        """Open a span below `parent`."""
+        self._next += 1
+        return OpenSpan(self, self._next, None if parent is None else parent.sequence, kind, name, path, self._clock.now())
+
+    def end(self, span: OpenSpan, outcome: str, taint: Iterable[str], content: Mapping[str, object] | None) -> None:
+        kept = None
+        if content is not None and self._content:
+            kept = {key: self._mask.value(value) for key, value in content.items()}
+        attributes = {key: self._mask.value(value) for key, value in span.attributes.items()} if span.attributes else {}
+        told = Span(
+            self._run, span.sequence, span.parent, span.kind, span.name, span.path, span.start, self._clock.now(), outcome, tuple(sorted(taint)),
+            attributes, kept,
+        )  # fmt: skip
+        for sink in list(self._sinks):
+            try:
+                sink.span(told)
+            except Exception:
+                self._sinks.remove(sink)
+
+
+class OpenSpan:
+    """A span under way."""
+
+    __slots__ = ("attributes", "kind", "name", "parent", "path", "sequence", "start", "trace")
+
+    def __init__(self, trace: Trace, sequence: int, parent: int | None, kind: str, name: str, path: str, start: float) -> None:
+        self.trace = trace
+        self.sequence = sequence
+        self.parent = parent
+        self.kind = kind
+        self.name = name
+        self.path = path
+        self.start = start
+        self.attributes: dict[str, object] = {}
+
+    def end(
+        self, outcome: str, taint: Iterable[str] = (), content: Mapping[str, object] | None = None, **attributes: object
+    ) -> None:
+        """Close the span; `content` is kept only where the run opted in."""
+        self.attributes.update(attributes)
+        self.trace.end(self, outcome, taint, content)
+
+
+class SpanList:
+    """A sink that keeps spans in memory, for `--trace` and tests."""
+
+    __slots__ = ("spans",)
+
+    def __init__(self) -> None:
+        self.spans: list[Span] = []
+
+    def span(self, span: Span) -> None:
+        self.spans.append(span)
+
+
+def trace_parent(parent: str | None) -> str:
+    """A W3C `traceparent` for a run: below the one given when that is well-formed, else a new trace."""
+    trace = secrets.token_hex(16)
+    if parent is not None:
+        parts = parent.strip().lower().split("-")
+        if (
+            len(parts) == 4
+            and [len(part) for part in parts] == [2, 32, 16, 2]
+            and all(set(part) <= set("0123456789abcdef") for part in parts)
+        ):
+            trace = parts[1] if int(parts[1], 16) else trace
+    return f"00-{trace}-{secrets.token_hex(8)}-01"
+
+
+def child_of(parent: str) -> str:
+    """A `traceparent` for a call made below `parent`: the same trace, a new span id."""
+    return f"{parent[:36]}{secrets.token_hex(8)}{parent[52:]}"

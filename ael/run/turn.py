@@ -1,0 +1,127 @@
+"""A model's turn as data: its journal form, whether it was cut, its usage when none was told, and text that only looks like a call."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from ael.run.ports import ModelTurn, Opaque, ProposedCall, Stop, ToolAnswer, Usage
+
+BYTES_PER_TOKEN = 4
+"""What tokens are estimated from where a provider does not tell them; such usage is marked estimated."""
+
+_LOOKS_LIKE_CALL = re.compile(
+    r"<\|?(?:tool_call|function_call|function|tool_use|invoke|python_tag)\b|\[TOOL_CALLS?\]|<function=|\"(?:tool_calls|function_call)\"\s*:|"
+    r"\{\s*\"(?:name|tool|function)\"\s*:\s*\"[^\"]{1,80}\"\s*,\s*\"(?:arguments|parameters|args|input)\"\s*:",
+    re.IGNORECASE,
+)
+_TRANSCRIPT_TEXT = 4_000
+
+
+def estimated_tokens(size: int) -> int:
+    """Tokens of `size` bytes, rounded up."""
+    return -(-size // BYTES_PER_TOKEN)
+
+
+def usage_of(turn: ModelTurn, prompt: int) -> Usage:
+    """What a turn used: as reported, else estimated and marked so (K04)."""
+    if turn.usage is not None:
+        return turn.usage
+    said = len(turn.text) + len(turn.final or "") + sum([len(call.name) + len(call.arguments or "") for call in turn.calls])
+    return Usage(input=prompt, output=estimated_tokens(said) + 1, estimated=True)
+
+
+def was_cut(turn: ModelTurn, max_tokens: int) -> bool:
+    """Whether a turn was cut: by its stop reason, or by reaching its token maximum whatever the reason says (K32)."""
+    if turn.stop is Stop.CUT:
+        return True
+    usage = turn.usage
+    return usage is not None and not usage.estimated and usage.output + usage.reasoning >= max_tokens
+
+
+def looks_like_call(text: str) -> bool:
+    """Whether text holds what looks like a tool call. It stays text; the trace says so (K15)."""
+    return ("{" in text or "<" in text or "[" in text) and _LOOKS_LIKE_CALL.search(text) is not None
+
+
+def to_record(turn: ModelTurn, usage: Usage, cut: bool) -> dict[str, object]:
+    """The journal form of a turn: plain data, opaque parts as they came."""
+    opaque = turn.opaque
+    return {
+        "text": turn.text,
+        "calls": [[call.id, call.name, call.arguments] for call in turn.calls],
+        "stop": turn.stop.value,
+        "usage": [usage.input, usage.cache_read, usage.cache_write, usage.output, usage.reasoning, usage.estimated],
+        "final": turn.final,
+        "opaque": None if opaque is None else [opaque.provider, list(opaque.blocks)],
+        "model": turn.model,
+        "detail": turn.detail,
+        "cut": cut,
+    }
+
+
+def from_record(value: object) -> tuple[ModelTurn, Usage, bool]:
+    """The turn, its usage, and whether it was cut."""
+    record = cast("Mapping[str, object]", value)
+    plain, read, write, output, reasoning, estimated = cast("Sequence[int]", record["usage"])
+    usage = Usage(plain, read, write, output, reasoning, bool(estimated))
+    calls = tuple([ProposedCall(*cast("Sequence[str]", call)) for call in cast("Sequence[object]", record["calls"])])
+    kept = cast("Sequence[object] | None", record["opaque"])
+    opaque = None if kept is None else Opaque(str(kept[0]), tuple(cast("Sequence[object]", kept[1])))
+    final = cast("str | None", record["final"])
+    turn = ModelTurn(
+        str(record["text"]), calls, Stop(record["stop"]), usage, final, opaque, str(record["model"]), str(record["detail"])
+    )
+    return turn, usage, bool(record["cut"])
+
+
+class Exchange:
+    """A turn with the answers of its calls, and what the user's side said after it. Always kept, and trimmed, as a whole."""
+
+    __slots__ = ("answers", "said", "turn")
+
+    def __init__(self, turn: ModelTurn) -> None:
+        self.turn = turn
+        self.answers: tuple[ToolAnswer, ...] = ()
+        self.said = ""
+
+
+def transcript(first: str, exchanges: Sequence[Exchange]) -> list[dict[str, object]]:
+    """What was said, as plain data, for the fault that ends a node. Long texts are cut."""
+    told: list[dict[str, object]] = [{"role": "user", "text": _cut(first)}]
+    for exchange in exchanges:
+        turn = exchange.turn
+        entry: dict[str, object] = {"role": "model", "text": _cut(turn.text), "stop": turn.stop.value}
+        if turn.final is not None:
+            entry["final"] = _cut(turn.final)
+        if turn.calls:
+            entry["calls"] = [{"id": call.id, "name": call.name, "arguments": _cut(call.arguments or "")} for call in turn.calls]
+        told.append(entry)
+        told += [
+            {
+                "role": "tool",
+                "id": answer.call.id,
+                "name": answer.call.name,
+                "content": _cut(answer.content),
+                "error": answer.is_error,
+            }
+            for answer in exchange.answers
+        ]
+        if exchange.said:
+            told.append({"role": "user", "text": _cut(exchange.said)})
+    return told
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _TRANSCRIPT_TEXT else f"{text[:_TRANSCRIPT_TEXT]}… ({len(text):,} characters)"
+
+
+def cut_text(text: str, max_bytes: int) -> str:
+    """`text` within `max_bytes` of UTF-8, with a marker that says what was left out."""
+    data = text.encode("utf-8", "replace")
+    if len(data) <= max_bytes:
+        return text
+    marker = f"\n… [cut: {max_bytes:,} of {len(data):,} bytes]"
+    kept = max(0, max_bytes - len(marker.encode()))
+    return data[:kept].decode("utf-8", "ignore") + marker
