@@ -1,12 +1,12 @@
 """The methods and functions of the language, as a table of signatures. `abi` in the back end implements each under the same name.
 
-A method is called `list.map` after the type of its receiver; `number.abs` stands for Int, Float and Decimal. In a signature `T` is the item of a
-list or the value of a map, `N` the receiver's own type without bounds, `U` and `K` are found from the arguments.
+A method is called `list.map` after the type of its receiver; `number.abs` stands for `int.abs`, `float.abs` and `decimal.abs`. In a signature `T`
+is the item of a list or the value of a map, `N` the receiver's own type without bounds, `U` and `K` are found from the arguments.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from ael.types.type import (
@@ -50,7 +50,7 @@ class Builtin:
 
 S, I, F, D, B = StringType(), IntType(), FloatType(), DecimalType(), BoolType()
 TS, DAY, DUR, J, UNIT = TimestampType(), DateType(), DurationType(), JsonType(), UnitType()
-T, U, K, N = Variable("T"), Variable("U"), Variable("K"), Variable("N")
+T, U, K, N = Variable("?T"), Variable("?U"), Variable("?K"), Variable("?N")
 LT, LU = ListType(T), ListType(U)
 
 
@@ -174,10 +174,11 @@ METHODS: dict[str, dict[str, Builtin]] = {}
 """Receiver's kind -> method's own name -> what it is."""
 for _one in _TABLE:
     _owner, _, _own = _one.name.partition(".")
-    METHODS.setdefault(_owner, {})[_own] = _one
+    for _kind in ("int", "float", "decimal") if _owner == "number" else (_owner,):
+        METHODS.setdefault(_kind, {})[_own] = replace(_one, name=f"{_kind}.{_own}")
 
 RECEIVERS: dict[type, str] = {
-    StringType: "string", ListType: "list", MapType: "map", IntType: "number", FloatType: "number", DecimalType: "number",
+    StringType: "string", ListType: "list", MapType: "map", IntType: "int", FloatType: "float", DecimalType: "decimal",
     TimestampType: "timestamp", DateType: "date", DurationType: "duration", JsonType: "json", BytesType: "bytes",
 }  # fmt: skip
 """Which methods a type has."""

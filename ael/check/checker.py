@@ -8,12 +8,17 @@ others through `infer` and `check`. `expected`, where given, is what the value m
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from ael.check.advice import hints
-from ael.check.collect import Collected, ModuleScope
+from ael.check.collect import Collected, ModuleScope, Symbol
+from ael.check.constant import Constants
+from ael.check.define import Definer
+from ael.check.kind import BOOL
+from ael.check.module import find
 from ael.check.program import Local
+from ael.check.types import BUILT_IN
 from ael.diagnostics.diagnostic import Bag, Edit, Fix, Label, Place, Severity
 from ael.source import Span
 from ael.syntax import nodes as n
@@ -21,9 +26,10 @@ from ael.types.definition import AliasDef
 from ael.types.relate import fits as relate_fits
 from ael.types.relate import join as relate_join
 from ael.types.text import show
-from ael.types.type import Named, Type, UnitType, Unknown
+from ael.types.type import FunctionType, Named, Never, Type, UnitType, Unknown
 
 UNKNOWN = Unknown()
+_NEVER = Never()
 UNIT = UnitType()
 DISCARD = UnitType()
 """What a form is expected to give where its value is not used; compared by identity. Everything fits it."""
@@ -58,8 +64,11 @@ class Body:
 class Checker:
     """Checks the bodies of one module."""
 
-    def __init__(self, collected: Collected, scope: ModuleScope, bag: Bag, handlers: Mapping[type, Handler]) -> None:
+    def __init__(
+        self, collected: Collected, scope: ModuleScope, bag: Bag, definer: Definer, handlers: Mapping[type, Handler]
+    ) -> None:
         self.collected = collected
+        self.definer = definer
         self.module = scope
         self.tables = scope.tables
         self.types = scope.tables.types
@@ -69,14 +78,24 @@ class Checker:
         self.body: Body = Body("constant", "", None, frozenset(), scope.tree)
         self.locals: list[dict[str, Local]] = []
         self.slots: dict[str, int] = {}
+        self.own_slots: set[str] = set()
+        """The slots of the innermost lambda or `parallel` branch, whose `var`s it may assign."""
+        self.pattern_names: set[str] = set()
         self.read: set[Local] = set()
+        self.unread: dict[Local, n.Name] = {}
         self.narrowed: dict[Path, Type] = {}
-        self.assigned: set[Local] = set()
+        self.assigned: set[object] = set()
+        self.in_test = False
+        self.has_key = False
+        """Whether `call.key` has a meaning: in the body of a tool or of a provider's function."""
+        self.branch: n.Node | None = None
+        """The branch of a `parallel` that is looked at."""
         self.failing: dict[str, Span] | None = None
         """What can fail inside the nearest `try` or `catch`, with the place of the first; None outside of one."""
         self.depth = 0
         self.nesting = 0
         self.bare_parts = False
+        self.passing: n.Expr | None = None
         self._fits: dict[tuple[Type, Type], bool] = {}
 
     # --- types of expressions ---------------------------------------------------------------------------------------
@@ -92,7 +111,11 @@ class Checker:
     def check(self, node: n.Expr, expected: Type, why: str = "") -> Type:
         """The type of an expression that must fit `expected`; `Unknown` after a report when it does not. `why` ends the message."""
         found = self._visit(node, expected)
-        if found is expected or expected is DISCARD or self.fits(found, expected):
+        if found is expected or expected is DISCARD:
+            return found
+        if self.fits(found, expected):
+            if type(found) is FunctionType and found.fails and self.passing is not node:
+                self.keeps_failing(node, found)
             return found
         self.mismatch(node, found, expected, why)
         return UNKNOWN
@@ -108,12 +131,79 @@ class Checker:
         self.types[node] = found
         return found
 
+    def visit(self, node: n.Expr, expected: Type) -> Type:
+        """As `check`, but whether what the form gives fits is left to the caller."""
+        return self._visit(node, expected)
+
+    def check_part(self, node: n.Expr, expected: Type | None) -> Type:
+        """As `infer` or `check`, by whether something is expected."""
+        return self._visit(node, None) if expected is None else self.check(node, expected)
+
+    def check_condition(self, node: n.Expr, what: str) -> None:
+        """A condition is a Bool, nothing else."""
+        self.check(node, BOOL, f" as the condition of {what}")
+
+    def arm_body(self, node: n.Expr, expected: Type | None) -> Type:
+        """The body of an arm of a `match` or `catch`, whose names are bound."""
+        self.pattern_names.clear()
+        return self.check_part(node, expected)
+
+    def settled(self, node: n.Expr, found: Type, expected: Type | None) -> Type:
+        """The type of a form all of whose ways were checked against what is expected."""
+        if expected is DISCARD:
+            return UNIT if found != _NEVER else found
+        return found
+
+    def type_of(self, node: n.TypeExpr) -> Type:
+        """What a type written in a body means."""
+        found = self.definer.writer(self.module).type_of(node)
+        self.definer.settle()
+        return found
+
+    def type_named(self, symbol: Symbol) -> Type:
+        """The type that a symbol names."""
+        if symbol.kind == "alias":
+            at = n.NamedType(Span(0, 0), n.Path(Span(0, 0), ()), (), ())
+            return self.definer.alias(symbol, at, self.module)
+        if symbol.kind == "type":
+            return BUILT_IN.get(symbol.name, UNKNOWN)
+        return Named(symbol.name)
+
+    def find(self, path: n.Path) -> Symbol | None:
+        """What a dotted name means in this module."""
+        return find(self.collected, self.module, path)
+
+    @property
+    def constants(self) -> Constants:
+        """The values of `const`s."""
+        return self.definer.constants
+
+    def bodies_key(self) -> bool:
+        """Whether `call.key` has a meaning here."""
+        return self.has_key
+
+    def reserved(self, name: n.Name) -> None:
+        """Report a local that hides `call` where that means something."""
+        if name.text == "call" and self.has_key:
+            self.report("AEL0215", "`call` means the call of this tool here (`call.key`): choose another name", name.span)
+
+    def check_argument(self, node: n.Expr, expected: Type, why: str = "") -> Type:
+        """As `check`, for what a call is given: there a function may fail, since the call then fails with the same."""
+        self.passing = node
+        return self.check(node, expected, why)
+
     def too_deep(self, span: Span) -> None:
         """Say once for a body that it is nested too deep."""
         if "<depth>" not in self.body.reported:
             self.body.reported.add("<depth>")
             message = f"this is nested more than {MAX_DEPTH} levels deep; give parts of it names with `let`, or move them into a `fn`"
             self.report("AEL0326", message, span)
+
+    def keeps_failing(self, node: n.Node, found: FunctionType) -> None:
+        """Report a function that can fail where nothing would know that it can."""
+        errors = ", ".join(f"`{name.rpartition('.')[2]}`" for name in sorted(found.fails))
+        notes = ("a function that can fail is called, bound by a `let` without a type, or passed to a call that calls it",)
+        self.report("AEL0325", f"this function can fail with {errors}, which its type here does not say", node.span, notes=notes)
 
     # --- types against types ----------------------------------------------------------------------------------------
 
@@ -128,8 +218,13 @@ class Checker:
         return known
 
     def join(self, a: Type, b: Type) -> Type:
-        """As `ael.types.relate.join`."""
-        return a if a is b else relate_join(a, b, self.definitions)
+        """As `ael.types.relate.join`; a function that may be either can fail with what either can."""
+        if a is b:
+            return a
+        joined = relate_join(a, b, self.definitions)
+        if type(joined) is FunctionType and type(a) is FunctionType and type(b) is FunctionType:
+            return replace(joined, fails=a.fails | b.fails)
+        return joined
 
     def expand(self, type: Type) -> Type:
         """What stands behind the name of a recursive alias; any other type is itself."""
@@ -155,10 +250,20 @@ class Checker:
         text = name.text
         count = self.slots.get(text, 0) + 1
         self.slots[text] = count
-        local = Local(text, text if count == 1 else f"{text}_{count}", mutable, type)
+        slot = text if count == 1 else self._slot(text, count)
+        local = Local(text, slot, mutable, type)
+        self.own_slots.add(slot)
         self.locals[-1][text] = local
         self.tables.locals[at] = local
         return local
+
+    def _slot(self, text: str, count: int) -> str:
+        """A slot that no other local has: `x_2`, or a later number where a local is called `x_2` itself."""
+        while (slot := f"{text}_{count}") in self.slots:
+            count += 1
+        self.slots[text] = count
+        self.slots[slot] = 1
+        return slot
 
     def find_local(self, name: str) -> Local | None:
         """The local of this name that is in scope."""

@@ -147,8 +147,8 @@ def name_of(node: n.Node) -> n.Node:
         case n.TestDecl(title=title):
             return title
         case _:
-            name = getattr(node, "name", None)
-            return name if isinstance(name, n.Node) else node
+            own = getattr(node, "name", None)
+            return own if isinstance(own, n.Node) else node
 
 
 _CAMEL = re.compile(r"_?[A-Z][A-Za-z0-9]*\Z")

@@ -161,7 +161,7 @@ class TypeWriter:
             message = f"`{text}` is a fault, met by `catch {{ {text} t => … }}`; the type of what is bound there is `Fault`"
             self._report("AEL0213", message, node)
         else:
-            label = ()
+            label: tuple[Label, ...] = ()
             if symbol.node is not None:
                 place = Place(self.definer.collected.scope_of(symbol).source, symbol.node.span)
                 label = (Label(place, "declared here"),) if not isinstance(symbol.node, n.Module) else ()
@@ -181,7 +181,10 @@ class TypeWriter:
             return None
         for part in rest:
             if symbol.kind != "module":
-                return symbol if symbol.kind in ("unknown", "agent", "skill", "mcp") else self._no_module(node, symbol)
+                if symbol.kind not in ("unknown", "agent", "skill", "mcp"):
+                    self._no_module(node, symbol)
+                    return None
+                return symbol
             inner = member(collected, symbol, part.text)
             if inner is None:
                 target = collected.modules.get(symbol.name)

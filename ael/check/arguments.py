@@ -1,0 +1,212 @@
+"""The arguments of a call: which parameter each is for, what is missing, and whether each fits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ael.check.checker import Checker
+from ael.check.generic import Bindings, is_open, put, unify, unknown_left
+from ael.check.kind import plain
+from ael.check.literal import is_number
+from ael.check.suggest import did_you_mean
+from ael.syntax import nodes as n
+from ael.types.definition import FieldDef
+from ael.types.signature import ParameterDef
+from ael.types.type import (
+    DecimalType,
+    FloatType,
+    FunctionType,
+    IntType,
+    Type,
+    Unknown,
+    optional,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A parameter as a call sees it. `type` is open where type parameters are still to be found."""
+
+    name: str
+    type: Type
+    required: bool
+
+
+def wanted_of(parameters: Sequence[ParameterDef | FieldDef]) -> list[Wanted]:
+    """The parameters or fields of a declaration as a call sees them: null stands for an absent optional one."""
+    return [Wanted(p.name, optional(p.type) if p.optional else p.type, p.required) for p in parameters]
+
+
+def assign(
+    c: Checker, node: n.Call, what: str, wanted: Sequence[Wanted], *, named: bool = False
+) -> tuple[tuple[n.Expr | None, ...], bool]:
+    """The arguments in the order of the parameters (None where one is left out), and whether all is in order.
+
+    `named`: every argument must say its name, as for a record of several fields.
+    """
+    places = {w.name: at for at, w in enumerate(wanted)}
+    found: list[n.Expr | None] = [None] * len(wanted)
+    fine, at = True, 0
+    for argument in node.arguments:
+        name = argument.name
+        if name is None:
+            if named:
+                c.report("AEL0306", f"the fields of {what} are named: `{_form(wanted)}`", argument.span)
+                fine = False
+                named = False
+            if at >= len(wanted):
+                count = f"{len(wanted)} argument{'s' if len(wanted) != 1 else ''}" if wanted else "no arguments"
+                c.report("AEL0308", f"{what} takes {count}", argument.span)
+                fine = False
+                break
+            place = at
+            at += 1
+        else:
+            if name.text not in places:
+                end, fix = did_you_mean(name.text, places, c.module.source, name.span)
+                kind = "field" if named else "parameter"
+                choices = f"; there {'is' if len(places) == 1 else 'are'} {_list(list(places))}" if places and not end else ""
+                c.report("AEL0307", f"{what} has no {kind} `{name.text}`{end}{choices}", name.span, fix=fix)
+                fine = False
+                continue
+            place = places[name.text]
+        if found[place] is not None:
+            c.report("AEL0307", f"`{wanted[place].name}` is given twice", argument.span)
+            fine = False
+            continue
+        found[place] = argument.value
+    missing = [w.name for w, value in zip(wanted, found, strict=True) if value is None and w.required]
+    if missing and fine:
+        plural = "s" if len(missing) > 1 else ""
+        c.report("AEL0306", f"{what} needs {_list(missing)}: missing argument{plural}", node.span)
+        fine = False
+    return tuple(found), fine
+
+
+def _form(wanted: Sequence[Wanted]) -> str:
+    return ", ".join(f"{w.name}: …" for w in wanted[:6]) + (", …" if len(wanted) > 6 else "")
+
+
+def _list(names: Sequence[str]) -> str:
+    quoted = [f"`{name}`" for name in names[:12]]
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} and {quoted[-1]}"
+
+
+def look_at_all(c: Checker, node: n.Call) -> None:
+    """Look at the arguments of a call that is wrong already, for what is wrong inside of them."""
+    for argument in node.arguments:
+        if not isinstance(argument.value, n.Lambda) and argument.value not in c.types:
+            c.infer(argument.value)
+
+
+def check_all(c: Checker, found: Sequence[n.Expr | None], wanted: Sequence[Wanted]) -> frozenset[str]:
+    """Check the arguments of a call without type parameters; what the functions among them can fail with."""
+    fails: frozenset[str] = frozenset()
+    for value, one in zip(found, wanted, strict=True):
+        if value is None:
+            continue
+        type = c.check_argument(value, one.type, f" for `{one.name}`")
+        if type.__class__ is FunctionType:
+            fails |= type.fails  # type: ignore[union-attr]
+    return fails
+
+
+def check_open(
+    c: Checker, node: n.Call, found: Sequence[n.Expr | None], wanted: Sequence[Wanted], bindings: Bindings
+) -> frozenset[str]:
+    """Check the arguments of a generic call, finding its type parameters: first from values, then from number literals, then from lambdas."""
+    fails: frozenset[str] = frozenset()
+    late: list[tuple[n.Expr, Wanted]] = []
+    literals: list[tuple[n.Expr, Wanted]] = []
+    known: list[tuple[n.Expr, Wanted, Type]] = []
+    for value, one in zip(found, wanted, strict=True):
+        if value is None:
+            continue
+        if isinstance(value, n.Lambda):
+            late.append((value, one))
+        elif is_number(value):
+            literals.append((value, one))
+        else:
+            type = _one(c, value, one, bindings)
+            known.append((value, one, type))
+    for value, one in literals:
+        known.append((value, one, _number(c, value, one, bindings)))
+    if any(isinstance(one.type, FunctionType) for _, one in late):
+        loosen(c, wanted, bindings)
+    for value, one in late:
+        type = _lambda(c, value, one, bindings)
+        known.append((value, one, type))
+    for value, one, type in known:
+        if isinstance(type, FunctionType):
+            fails |= type.fails
+        if is_open(one.type):
+            target = put(one.type, bindings)
+            if not is_open(target) and not c.fits(type, target):
+                c.mismatch(value, type, target, f" for `{one.name}`")
+    return fails
+
+
+def _one(c: Checker, value: n.Expr, one: Wanted, bindings: Bindings) -> Type:
+    target = put(one.type, bindings)
+    if not is_open(target):
+        return c.check_argument(value, target, f" for `{one.name}`")
+    type = c.infer(value)
+    unify(c, target, type, bindings)
+    return type
+
+
+def _number(c: Checker, value: n.Expr, one: Wanted, bindings: Bindings) -> Type:
+    target = put(one.type, bindings)
+    if not is_open(target):
+        if isinstance(one.type, FunctionType) or not is_open(one.type):
+            return c.check_argument(value, target, f" for `{one.name}`")
+        base: Type = target
+        if isinstance(target, IntType | FloatType | DecimalType):
+            # a literal beside a bounded number: the result may lie outside of its bounds
+            base = type(target)()
+            for name, type_ in list(bindings.items()):
+                if type_ == target:
+                    bindings[name] = base
+        return c.check_argument(value, base, f" for `{one.name}`")
+    found = c.infer(value)
+    unify(c, target, found, bindings)
+    return found
+
+
+def _lambda(c: Checker, value: n.Expr, one: Wanted, bindings: Bindings) -> Type:
+    target = put(one.type, bindings)
+    type = c.check_argument(value, target, f" for `{one.name}`")
+    unify(c, target, type, bindings)
+    return type
+
+
+def loosen(c: Checker, wanted: Sequence[Wanted], bindings: Bindings) -> None:
+    """What a function both takes and gives back, as the sum of a `fold`, is taken without its bounds: each round may widen it."""
+    from_kind = {
+        name
+        for one in wanted
+        if isinstance(one.type, FunctionType)
+        for name in unknown_left(one.type.result)
+        if any(name in unknown_left(p) for p in one.type.parameters)
+    }
+    for name in from_kind:
+        key = f"?{name}"
+        if key in bindings:
+            bindings[key] = plain(bindings[key])
+
+
+def finish(c: Checker, node: n.Call, what: str, result: Type, bindings: Bindings, expected: Type | None) -> Type:
+    """The result of a generic call, its type parameters put in place; one that nothing says is reported."""
+    made = put(result, bindings)
+    if not is_open(made):
+        return made
+    if expected is not None:
+        unify(c, made, expected, bindings)
+        made = put(result, bindings)
+        if not is_open(made):
+            return made
+    names = ", ".join(f"`{name}`" for name in unknown_left(made))
+    c.report("AEL0314", f"nothing says what {names} of {what} is here; give the `let` a type: `let x: T = …`", node.span)
+    return Unknown()
+

@@ -1,0 +1,272 @@
+"""The bodies of a module, one after the other: functions, tools, nodes, providers, tests, and the code in clauses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from ael.check.block import NEVER
+from ael.check.checker import DISCARD, UNIT, UNKNOWN, Body, Checker
+from ael.check.exhaustive import TooLarge
+from ael.check.failure import check_model_node, short
+from ael.check.kind import BOOL, STRING
+from ael.check.sign import UNCERTAIN
+from ael.syntax import nodes as n
+from ael.types.relate import is_data
+from ael.types.signature import Signature
+from ael.types.text import show
+from ael.types.type import Type, Unknown, optional
+
+__all__ = ["TooLarge", "check_bodies"]
+
+
+def check_bodies(c: Checker) -> None:
+    """Check everything in a module that is code."""
+    for node in c.module.tree.declarations:
+        match node:
+            case n.FunctionDecl():
+                _function(c, node, f"{c.module.name}.{node.name.text}")
+            case n.ToolDecl():
+                _tool(c, node)
+            case n.NodeDecl():
+                _node(c, node)
+            case n.ProvideDecl(functions=functions):
+                _provided(c, node, functions)
+            case n.ServiceDecl(operations=operations):
+                for operation in operations:
+                    _clauses(c, operation, f"{c.module.name}.{node.name.text}.{operation.name.text}", operation.parameters, operation.clauses)
+            case n.TestDecl():
+                _test(c, node)
+            case n.ConstDecl():
+                _constant(c, node)
+            case n.RecordDecl(fields=fields) | n.ErrorDecl(fields=fields):
+                _defaults(c, fields)
+            case n.EnumDecl(variants=variants):
+                for variant in variants:
+                    _defaults(c, variant.fields)
+            case _:
+                pass
+
+
+def _enter(c: Checker, body: Body, *, key: bool = False, test: bool = False) -> None:
+    """Start a callable of its own: nothing of another is in scope."""
+    c.body = body
+    c.locals = [{}]
+    c.slots = {}
+    c.own_slots = set()
+    c.narrowed = {}
+    c.assigned = set()
+    c.read = set()
+    c.unread = {}
+    c.failing = None
+    c.depth = c.nesting = 0
+    c.in_test = test
+    c.has_key = key
+    c.branch = None
+
+
+def _parameters(c: Checker, nodes: Iterable[n.Parameter]) -> None:
+    for node in nodes:
+        c.reserved(node.name)
+        type = c.tables.written.get(node.type, UNKNOWN)
+        if node.name.text not in c.locals[-1]:
+            c.declare(node, node.name, optional(type) if node.optional else type)
+
+
+def _code(c: Checker, body: Body, block: n.Block, parameters: tuple[n.Parameter, ...], *, key: bool = False) -> None:
+    """A body that gives its last expression."""
+    _enter(c, body, key=key)
+    _parameters(c, parameters)
+    result = body.result
+    assert result is not None
+    if result == UNIT:
+        c.check(block, DISCARD)
+        return
+    found = c.visit(block, result)
+    if found == UNIT and not isinstance(result, Unknown):
+        _no_value(c, body, block, result)
+    elif found != NEVER and not c.fits(found, result):
+        c.mismatch(block.statements[-1], found, result)
+
+
+def _no_value(c: Checker, body: Body, block: n.Block, result: Type) -> None:
+    last = block.statements[-1] if block.statements else None
+    name = short(body.name)
+    span = block.span if last is None else last.span
+    notes: tuple[str, ...] = ()
+    if isinstance(last, n.ExprStatement) and isinstance(last.value, n.If) and last.value.otherwise is None:
+        notes = ("an `if` without an `else` gives nothing: say what there is otherwise",)
+    elif isinstance(last, n.Let):
+        notes = ("the value of a body is its last expression",)
+    elif isinstance(last, n.For | n.While):
+        notes = ("after the loop there is nothing: write the value for that case below it",)
+    c.report("AEL0317", f"`{name}` gives `{show(result)}`, but its end is reached without a value", span, notes=notes)
+
+
+def _signature(c: Checker, key: str, node: n.Node) -> Signature | None:
+    symbol = c.collected.symbols.get(key)
+    return c.collected.signatures.get(key) if symbol is not None and symbol.node is node else None
+
+
+def _result(c: Checker, node: n.FunctionDecl | n.ToolDecl | n.NodeDecl) -> Type:
+    return UNIT if node.result is None else c.tables.written.get(node.result, UNKNOWN)
+
+
+def _function(c: Checker, node: n.FunctionDecl, name: str, key: str = "", more: frozenset[str] = frozenset(), *, provided: bool = False) -> None:
+    signature = _signature(c, key or name, node)
+    if signature is None:
+        return
+    for parameter in node.parameters:
+        _default(c, parameter)
+    writer = c.definer.writer(c.module)
+    writer.variables = frozenset(signature.type_parameters)
+    body = Body("provided" if provided else "function", name, _result(c, node), signature.fails | more, node)
+    _code(c, body, node.body, node.parameters, key=provided)
+    writer.variables = frozenset()
+
+
+def _tool(c: Checker, node: n.ToolDecl) -> None:
+    name = f"{c.module.name}.{node.name.text}"
+    signature = _signature(c, name, node)
+    if signature is None:
+        return
+    for parameter in node.parameters:
+        _default(c, parameter)
+    _clauses(c, node, name, node.parameters, node.clauses)
+    if isinstance(node.body, n.Block):
+        _code(c, Body("tool", name, _result(c, node), signature.fails, node), node.body, node.parameters, key=True)
+
+
+def _provided(c: Checker, node: n.ProvideDecl, functions: tuple[n.FunctionDecl, ...]) -> None:
+    alias = (node.alias or node.service.parts[-1]).text
+    service = c.find(node.service) if node.module is None else c.collected.symbols.get(f"{node.module}.{node.service.text}")
+    for function in functions:
+        name = f"{c.module.name}.{alias}.{function.name.text}"
+        operation = c.collected.signatures.get(f"{service.name}.{function.name.text}") if service is not None else None
+        # an operation that can end `Uncertain` may be carried out by a body that does
+        more = operation.fails & {UNCERTAIN} if operation is not None else frozenset()
+        _function(c, function, name, f"provide {name}", more, provided=True)
+
+
+def _clauses(c: Checker, node: n.Node, name: str, parameters: tuple[n.Parameter, ...], clauses: tuple[n.Clause, ...]) -> None:
+    """The code in clauses: the condition of an approval and the key of a repeat see the parameters."""
+    for clause in clauses:
+        match clause:
+            case n.Approval(condition=n.Node() as condition):
+                _in_clause(c, node, name, parameters, lambda e=condition: c.check(e, BOOL, " as the condition of an approval"))  # type: ignore[misc]
+            case n.RepeatClause(key=n.Node() as key):
+                _in_clause(c, node, name, parameters, lambda e=key: c.check(e, STRING, " as the key of a repeat"))  # type: ignore[misc]
+            case _:
+                pass
+
+
+def _in_clause(c: Checker, node: n.Node, name: str, parameters: tuple[n.Parameter, ...], check: Callable[[], object]) -> None:
+    _enter(c, Body("clause", name, None, frozenset(), node))
+    _parameters(c, parameters)
+    check()
+
+
+def _node(c: Checker, node: n.NodeDecl) -> None:
+    name = f"{c.module.name}.{node.name.text}"
+    signature = _signature(c, name, node)
+    if signature is None:
+        return
+    for parameter in node.parameters:
+        _default(c, parameter)
+    result = _result(c, node)
+    if isinstance(node.body, n.Block):
+        _code(c, Body("node", name, result, signature.fails, node), node.body, node.parameters)
+        return
+    check_model_node(c, node, name, signature.fails)
+    for item in node.body.items:
+        _enter(c, Body("clause", name, None, frozenset(), node))
+        _parameters(c, node.parameters)
+        match item:
+            case n.Instructions(template=template):
+                c.bare_parts = True
+                c.check(template, STRING)
+                c.bare_parts = False
+            case n.Input(value=value):
+                found = c.infer(value)
+                if not is_data(found, c.definitions):
+                    c.report("AEL0310", f"`{show(found)}` cannot be shown to a model: functions and secrets are no data", value.span)
+            case n.Require(condition=condition, message=message):
+                _require(c, node, item, result, condition, message)
+            case n.Examples(items=examples):
+                for example in examples:
+                    _example(c, node, example, signature, result)
+
+
+def _require(c: Checker, node: n.NodeDecl, item: n.Require, result: Type, condition: n.Expr, message: n.Expr | None) -> None:
+    output = next((p for p in node.parameters if p.name.text == "output"), None)
+    if output is not None:
+        c.report("AEL0215", "`output` means the node's result in a `require`: give this parameter another name", output.name.span)
+    c.locals.append({})
+    c.declare(item, n.Name(item.span, "output"), result)
+    c.check_condition(condition, "a `require`")
+    if message is not None:
+        c.check(message, STRING, " as the message of a `require`")
+
+
+def _example(c: Checker, node: n.NodeDecl, example: n.Example, signature: Signature, result: Type) -> None:
+    """`input => output`: the one parameter, or a map of all by name."""
+    given = example.input
+    if len(signature.parameters) == 1:
+        c.check(given, signature.parameters[0].type, " as the input of an example")
+    elif isinstance(given, n.MapLit):
+        _example_map(c, given, signature)
+    else:
+        names = ", ".join(f'"{p.name}": …' for p in signature.parameters)
+        c.infer(given)
+        c.report("AEL0301", f"an example gives all parameters by name: `[{names}] => …`", given.span)
+    c.check(example.output, result, " as the output of an example")
+
+
+def _example_map(c: Checker, given: n.MapLit, signature: Signature) -> None:
+    wanted = {p.name: p for p in signature.parameters}
+    c.types[given] = UNKNOWN
+    seen: set[str] = set()
+    for entry in given.entries:
+        c.check(entry.key, STRING)
+        key = entry.key
+        text = "".join(p.text for p in key.parts if isinstance(p, n.TextPart)) if isinstance(key, n.StringLit) else ""
+        parameter = wanted.get(text)
+        if parameter is None:
+            c.infer(entry.value)
+            c.report("AEL0307", f"the node has no parameter `{text}`", key.span)
+            continue
+        seen.add(text)
+        c.check(entry.value, optional(parameter.type) if parameter.optional else parameter.type, f" for `{text}`")
+    missing = [name for name, p in wanted.items() if p.required and name not in seen]
+    if missing:
+        c.report("AEL0306", f"the example lacks {', '.join(f'`{name}`' for name in missing)}", given.span)
+
+
+def _test(c: Checker, node: n.TestDecl) -> None:
+    _enter(c, Body("test", "test", None, None, node), test=True)
+    c.check(node.body, DISCARD)
+
+
+# --- constants and defaults ----------------------------------------------------------------------------------------------
+
+
+def _constant(c: Checker, node: n.ConstDecl) -> None:
+    _enter(c, Body("constant", "", None, frozenset(), node))
+    if node.type is not None:
+        c.check(node.value, c.tables.written.get(node.type, UNKNOWN), f" for `{node.name.text}`")
+        return
+    found = c.infer(node.value)
+    if not is_data(found, c.definitions):
+        c.report("AEL0315", "a constant is data, not a function", node.value.span)
+
+
+def _defaults(c: Checker, fields: tuple[n.Field, ...]) -> None:
+    for node in fields:
+        _default(c, node)
+
+
+def _default(c: Checker, node: n.Field | n.Parameter) -> None:
+    if node.default is None:
+        return
+    _enter(c, Body("constant", "", None, frozenset(), node))
+    type = c.tables.written.get(node.type, UNKNOWN)
+    c.check(node.default, optional(type) if node.optional else type, f" as the default of `{node.name.text}`")

@@ -1,0 +1,90 @@
+"""The check of a program, on one screen: parsed modules in, `CheckedProgram` out, everything that is wrong in the bag.
+
+    modules --declare, link--> names --define, sign--> types and signatures --bodies--> tables --facts--> CheckedProgram
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+
+from ael.check.body import check_bodies
+from ael.check.checker import Checker
+from ael.check.collect import Collected, ModuleScope
+from ael.check.declare import declare
+from ael.check.define import Definer
+from ael.check.expression import HANDLERS
+from ael.check.facts import establish
+from ael.check.later import report_later
+from ael.check.module import link, warn_unused
+from ael.check.program import CheckedModule, CheckedProgram
+from ael.check.sign import Signer
+from ael.diagnostics.diagnostic import Bag
+from ael.syntax import nodes as n
+
+
+def check_program(
+    modules: Mapping[str, n.Module],
+    main: str,
+    bag: Bag,
+    *,
+    extern_allowed: frozenset[str] = frozenset(),
+    uses: frozenset[str] = frozenset(),
+    remote: frozenset[str] = frozenset(),
+) -> CheckedProgram | None:
+    """Check a program. All problems of all modules go to the bag; None when the bag holds an error.
+
+    `extern_allowed` are the Python modules that the pack lets `extern` name, `uses` its optional packages, `remote` the services (qualified)
+    that the deployment binds outside of the program.
+    """
+    collected = Collected({name: ModuleScope(name, tree) for name, tree in modules.items()}, main, extern_allowed, uses)
+    declare(collected, bag)
+    link(collected, bag)
+    report_later(collected, bag)
+    definer = Definer(collected, bag)
+    definer.define_all()
+    Signer(collected, definer, bag).sign_all()
+    for symbol in list(collected.of_kind("const")):
+        definer.constants.of(symbol)
+    for scope in collected.modules.values():
+        check_bodies(Checker(collected, scope, bag, definer, HANDLERS))
+    definer.settle()
+    facts = establish(collected, bag, remote=remote)
+    for scope in collected.modules.values():
+        warn_unused(scope, bag)
+    if bag.errors:
+        return None
+    return CheckedProgram(
+        modules={name: CheckedModule(name, scope.tree, scope.tables) for name, scope in collected.modules.items()},
+        main=main,
+        definitions=collected.definitions,
+        signatures=facts.signatures,
+        effects=facts.effects,
+        declarations={
+            key: (symbol.module, symbol.node) for key, symbol in collected.symbols.items() if isinstance(symbol.node, n.Declaration)
+        },
+        permissions=facts.permissions,
+        roles=facts.roles,
+        tools=facts.tools,
+        nodes=facts.nodes,
+        services=facts.services,
+        operations=facts.operations,
+        provides=facts.provides,
+        stores=facts.stores,
+        models=facts.models,
+        tests=facts.tests,
+        constants=collected.constants,
+        digest=digest(modules),
+    )
+
+
+def digest(modules: Mapping[str, n.Module]) -> str:
+    """What names a program: SHA-256 over the names and texts of its modules."""
+    whole = hashlib.sha256()
+    for name in sorted(modules):
+        text = modules[name].source.text
+        for part in (name, text):
+            data = part.encode()
+            whole.update(len(data).to_bytes(8, "big"))
+            whole.update(data)
+    return whole.hexdigest()
