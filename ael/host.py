@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from importlib import import_module
 from pathlib import Path
 from types import TracebackType
@@ -23,10 +24,14 @@ from ael.project.reach import models_of, reachable
 from ael.run.bindings import Bindings, BoundModel
 from ael.run.engine import Engine
 from ael.run.permission import Layer
-from ael.run.ports import Approver, ModelProvider, Prices, Sink, StorePort
+from ael.run.ports import Approver, ModelProvider, Price, Prices, Sink, StorePort
 from ael.run.store import MemoryStore, SqliteStore
 from ael.types.spec import ModelSpec
 from ael.types.value import Secret
+
+FREE = frozenset({"scripted", "local"})
+"""Providers whose models cost nothing."""
+_NOTHING = Price(Decimal(0), Decimal(0), Decimal(0), Decimal(0))
 
 
 class HostError(Exception):
@@ -53,7 +58,8 @@ class Host:
 
     async def close(self) -> None:
         """Release connections and files. Never fails: what cannot be closed is gone anyway."""
-        for resource in (*self._providers, *self._stores):
+        closing: list[ModelProvider | StorePort] = [*self._providers, *self._stores]
+        for resource in closing:
             try:
                 await resource.close()
             except Exception as error:  # one that fails must not keep the others open
@@ -85,10 +91,7 @@ def open_host(
     names = frozenset(program.declarations) if entry is None else reachable(program, entry)
     secrets = _Secrets(deployment)
     warnings: list[str] = []
-    if models is None:
-        bound = _models(opened, models_of(program, names), secrets, warnings)
-    else:
-        bound = dict(models)
+    bound = _models(opened, models_of(program, names), secrets, warnings) if models is None else dict(models)
     stores = {name: _store(deployment, name) for name in program.stores}
     bindings = Bindings(
         models=bound,
@@ -251,13 +254,22 @@ def _externs(opened: Opened, names: frozenset[str]) -> dict[str, Callable[..., o
     return found
 
 
-def _prices(models: Mapping[str, BoundModel], deployment: Deployment) -> Prices | None:
-    """Prices, only where a model that can cost money is bound: the table is large."""
-    if all(model.provider.name in ("scripted", "replay", "local") for model in models.values()) and not deployment.prices:
-        return None
-    from ael.models.prices import PriceTable
+def _prices(models: Mapping[str, BoundModel], deployment: Deployment) -> Prices:
+    """Prices; the table of providers' prices is large and read only where a model that can cost money is bound."""
+    paid = any(model.provider.name not in FREE for model in models.values())
+    return _Prices(import_module("ael.models.prices").PriceTable(deployment.prices) if paid else None)
 
-    return PriceTable(deployment.prices)
+
+class _Prices:
+    """A scripted or local model costs nothing, and that is known; for all others the table knows a price or none."""
+
+    def __init__(self, table: Prices | None) -> None:
+        self.table = table
+
+    def price(self, provider: str, model: str) -> Price | None:
+        if provider in FREE:
+            return _NOTHING
+        return self.table.price(provider, model) if self.table is not None else None
 
 
 def _short(name: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ael.cli.report import report
 from ael.diagnostics.diagnostic import Bag
-from ael.lower.emit import emit_python
+from ael.lower.emit import emit
 from ael.lower.lower import lower
 from ael.project.program import open_program
 
@@ -37,5 +37,5 @@ def run(args: argparse.Namespace) -> int:
         known = ", ".join(f"`{name}`" for name in opened.program.modules)
         print(f"ael build: there is no module `{module}`; there are {known}", file=sys.stderr)
         return 2
-    print(emit_python(opened.program, module), end="")
+    print(emit(opened.program)[module], end="")
     return 0

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from importlib import import_module
 from pathlib import Path
 
 from ael.types.definition import Definitions, EnumDef, FieldDef, RecordDef
@@ -52,11 +53,11 @@ def _from_source(source: str) -> dict[str, object]:
         raise InputError(f"`{source}` cannot be read: {(error.strerror or 'no such file').lower()}") from None
     if len(data) > MAX_INPUT_BYTES:
         raise InputError(f"the input is larger than {MAX_INPUT_BYTES} bytes")
-    from ael.types.json import JsonError, parse
-
+    # The bounded reader is loaded only where there is an input to read.
+    json_reader = import_module("ael.types.json")
     try:
-        value = parse(data)
-    except JsonError as error:
+        value = json_reader.read(data)
+    except json_reader.JsonError as error:
         raise InputError(f"the input is no JSON: {error}") from None
     if not isinstance(value, dict):
         raise InputError('the input is an object with a key for each parameter, such as {"name": "Ada"}')

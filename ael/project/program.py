@@ -66,18 +66,31 @@ def load_deployment(project: Project, program: CheckedProgram, name: str | None,
 def check_paths(paths: list[Path], bag: Bag) -> int:
     """Check every program at or below `paths`, with its deployments. Gives how many modules were looked at."""
     seen: set[Path] = set()
+    for project in _each_project(paths, seen, bag):
+        program = check(project, bag)
+        if program is not None:
+            for file in sorted(project.root.glob("deploy*.ael")):
+                name = file.name.removeprefix("deploy").removesuffix(".ael").strip(".") or None
+                load_deployment(project, program, name, bag)
+    return len(seen)
+
+
+def programs(paths: list[Path], bag: Bag) -> Iterator[Opened]:
+    """Every program at or below `paths` that checks, for its tests; problems go to the bag."""
+    for project in _each_project(paths, set(), bag):
+        program = check(project, bag)
+        if program is not None:
+            yield Opened(project, program, Deployment(folder=str(project.root)))
+
+
+def _each_project(paths: list[Path], seen: set[Path], bag: Bag) -> Iterator[Project]:
+    """The projects below `paths`, each once; their files are added to `seen`."""
     for path in paths:
         for project in _projects(path, bag):
             files = {(project.root / f"{name}.ael").resolve() for name in project.modules if not name.startswith("std/")}
-            if files <= seen:
-                continue
-            seen |= files
-            program = check(project, bag)
-            if program is not None:
-                for file in sorted(project.root.glob("deploy*.ael")):
-                    name = file.name.removeprefix("deploy").removesuffix(".ael").strip(".") or None
-                    load_deployment(project, program, name, bag)
-    return len(seen)
+            if not files <= seen:
+                seen |= files
+                yield project
 
 
 def _projects(path: Path, bag: Bag) -> Iterator[Project]:

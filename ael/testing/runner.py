@@ -1,0 +1,119 @@
+"""Running the `test` blocks of a program: scripted models, fresh stores, no key, no network."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ael.host import Host, HostError, open_host
+from ael.lower.unit import CompiledTest
+from ael.models.script import Script, ScriptError, parse_script
+from ael.models.scripted import ScriptedProvider
+from ael.project.program import Opened
+from ael.run.bindings import BoundModel, Options
+from ael.run.outcome import DeclaredError, Faulted, Outcome, Unsettled, Value
+from ael.run.ports import ApprovalRequest, Decision, ModelProvider
+from ael.types.canonical import encode
+from ael.types.fault import Fault, FaultKind
+
+
+@dataclass(frozen=True)
+class TestResult:
+    """How one test ended; `problem` is None when it passed. `seconds` of wall time."""
+
+    __test__ = False
+
+    name: str
+    module: str
+    file: str
+    line: int
+    seconds: float
+    problem: str | None
+
+
+def run_tests(
+    opened: Opened, chosen: Callable[[str], bool] = lambda name: True, told: Callable[[TestResult], None] = lambda result: None
+) -> list[TestResult]:
+    """Run the tests whose title is `chosen`, one after the other; `told` hears of each as it ends."""
+    opened = replace(opened, deployment=replace(opened.deployment, models={}, stores={}))
+    results = []
+    for index, test in enumerate(opened.program.tests):
+        if chosen(test.name):
+            result = _one(opened, index)
+            told(result)
+            results.append(result)
+    return results
+
+
+def _one(opened: Opened, index: int) -> TestResult:
+    spec = opened.program.tests[index]
+    source = opened.program.modules[spec.module].tree.source
+    start = time.perf_counter()
+    try:
+        host = open_host(opened, models=_unscripted(opened), script=_scripted, approver=_Approves())
+        problem = asyncio.run(_run(host, host.unit.tests[index]))
+    except HostError as error:
+        problem = f"{error.message}"
+    return TestResult(spec.name, spec.module, source.name, spec.line, time.perf_counter() - start, problem)
+
+
+async def _run(host: Host, test: CompiledTest) -> str | None:
+    async with host:
+        return problem_of(await host.engine.start_test(test, Options(caller="test")).outcome())
+
+
+def problem_of(outcome: Outcome) -> str | None:
+    """Why a test failed, in words; None for one that passed."""
+    match outcome:
+        case Value():
+            return None
+        case DeclaredError(error=error, plain=plain):
+            return f"failed with {error.partition('.')[2] or error} {json.dumps(plain, ensure_ascii=False)}"
+        case Faulted(kind=FaultKind.ASSERTION_FAILED, message=message):
+            return message
+        case Faulted(kind=kind, message=message):
+            return f"ended with the fault {kind.value}: {message}"
+        case Unsettled(operation=operation):
+            return f"ended Uncertain: {operation} may or may not have taken effect"
+
+
+def _scripted(model: str, turns: Sequence[object]) -> ModelProvider:
+    """The provider that a `script` statement makes."""
+    try:
+        return ScriptedProvider(parse_script(json.loads(encode(list(turns))), f"script {model.rpartition('.')[2]}"))
+    except ScriptError as error:
+        raise Fault(FaultKind.MALFORMED, str(error)) from None
+
+
+def _unscripted(opened: Opened) -> dict[str, BoundModel]:
+    """Models that nothing was scripted for: asking one ends the test with a fault that says so."""
+    empty = ScriptedProvider(Script(()))
+    return {name: BoundModel(empty, spec.model or "script", {}, spec.fallback) for name, spec in opened.program.models.items()}
+
+
+class _Approves:
+    """Tests approve what they call."""
+
+    async def decide(self, request: ApprovalRequest) -> Decision:
+        return Decision(True, "test")
+
+
+def junit(results: Iterable[TestResult]) -> str:
+    """The results as JUnit XML."""
+    from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+    found = list(results)
+    suite = Element("testsuite", name="ael", tests=str(len(found)), failures=str(sum(r.problem is not None for r in found)))
+    for result in found:
+        case = SubElement(
+            suite, "testcase", name=result.name, classname=result.module, file=Path(result.file).as_posix(),
+            line=str(result.line), time=f"{result.seconds:.3f}",
+        )  # fmt: skip
+        if result.problem is not None:
+            SubElement(case, "failure", message=result.problem.splitlines()[0]).text = result.problem
+    indent(suite)
+    return tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
