@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ael.journal.entry import Entry, Header, State
+from ael.journal.entry import Entry, Header, Kind, State
 from ael.journal.store import WriteAheadRequired
 from ael.types.fault import Fault, FaultKind
 
@@ -30,7 +30,7 @@ class MemoryRunJournal:
     def append(self, entry: Entry) -> None:
         before = self._last.get(entry.path)
         state = None if before is None else before.state
-        if state not in _BEFORE[entry.state]:
+        if state not in _BEFORE[entry.state] and not (state is None and entry.kind is Kind.EFFECT):
             raise WriteAheadRequired(f"{entry.path}: `{entry.state.value}` cannot follow `{state.value if state else 'nothing'}`")
         self._last[entry.path] = entry
         self._entries.append(entry)

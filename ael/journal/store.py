@@ -24,7 +24,7 @@ class RunJournal(Protocol):
     def append(self, entry: Entry) -> Awaitable[None] | None:
         """Add a record. None when it is as durable as this store makes it; else await it before acting on a `started` record.
 
-        Raises `WriteAheadRequired` for a record out of order.
+        Raises `WriteAheadRequired` for a record out of order; only a built-in effect, which sends nothing, is answered at once.
         """
 
     def entries(self) -> list[Entry]:
