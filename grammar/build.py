@@ -41,7 +41,8 @@ class NoLexer(Lexer):
 
 def load() -> Lark:
     """The grammar as lark reads it."""
-    return Lark((HERE / "ael.lark").read_text("utf-8"), parser="lalr", lexer=NoLexer, start=list(STARTS), maybe_placeholders=True, strict=False)
+    text = (HERE / "ael.lark").read_text("utf-8")
+    return Lark(text, parser="lalr", lexer=NoLexer, start=list(STARTS), maybe_placeholders=True)
 
 
 def words() -> dict[str, list[str]]:

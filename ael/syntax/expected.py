@@ -31,7 +31,8 @@ _GROUPS: tuple[tuple[str, frozenset[int], frozenset[int]], ...] = (
     ("a statement", _kinds("let", "for"), _EXPRESSION | _kinds("let", "var", "for", "while", "assert", "script", "break", "continue",
                                                              "return", "fail")),
     ("an expression", _kinds("NAME", "MONEY", "("), _EXPRESSION),
-    ("a type", _kinds("NAME", "STRING", "("), _kinds("NAME", "STRING", "STRING_HEAD", "INT", "FLOAT", "-", "true", "false", "null", "(", "fn")),
+    ("a type", _kinds("NAME", "STRING", "("),
+     _kinds("NAME", "STRING", "STRING_HEAD", "INT", "FLOAT", "-", "true", "false", "null", "(", "fn")),
     ("a pattern", _kinds("NAME", "STRING", "["),
      _kinds("NAME", "STRING", "STRING_HEAD", "INT", "FLOAT", "MONEY", "DURATION", "-", "true", "false", "null", "(", "[")),
     ("a declaration (`use`, `fn`, `record`, `tool`, `node`, `agent`, …)", _kinds("fn", "record", "agent"),
@@ -67,7 +68,8 @@ def explain(context: Context, states: list[int], at: int, kind: int) -> tuple[st
         note = "it may be the name of a field or an argument, before a `:` or after a `.`"
         return "AEL0102", f"`{text}` is a reserved word, and cannot be a name here", (note,), span
     before = tokens.texts[at - 1] if at > 0 else ""
-    return "AEL0101", f"expected {_list(possible)}, found {_found(text, kind)}", _hints(text, before, possible, tokens.texts[at + 1 : at + 2]), span
+    hints = _hints(text, before, possible, tokens.texts[at + 1 : at + 2])
+    return "AEL0101", f"expected {_list(possible)}, found {_found(text, kind)}", hints, span
 
 
 def _fits(states: list[int], kind: int) -> bool:

@@ -61,6 +61,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.ASCII,
 )
 _WORD, _SYMBOL, _LINE, _TEXT, _NUMBER, _COMMENT, _QUOTE, _END = range(1, 9)
+_STRINGS = (_TEXT, _QUOTE)
 _LINE_END = re.compile(r"[\r\n]")
 _NOTHING: frozenset[int] = frozenset()
 _PLAIN_PIECE = re.compile(r'(?:[^"\\$\r\n]++|\\[^\r\n]|\$(?!\{))*+')
@@ -156,7 +157,7 @@ class _Lexer:
             elif group == _LINE:
                 newline, line_start = True, at
                 continue
-            elif group == _TEXT or group == _QUOTE:
+            elif group in _STRINGS:
                 kind = STRING
             elif group == _NUMBER:
                 kind = number_kind(value)

@@ -43,7 +43,7 @@ class RawComment(NamedTuple):
 
 @dataclass
 class Tokens:
-    """Token kinds are numbers of `tables.TERMINALS`. A doc comment's token stands where the next token starts; its own place is in `docs`."""
+    """Kinds are numbers of `tables.TERMINALS`. A doc comment's token stands where the next token starts; its own place is in `docs`."""
 
     source: Source
     kinds: list[int] = field(default_factory=list)

@@ -37,8 +37,7 @@ def template(c: Context, s: int, e: int, head: int, parts: list[int | n.Expr], t
     block = c.texts[head].startswith('"""')
     width = 3 if block else 1
     found: list[_Chunk | n.Expr] = [_Chunk(s + width, c.texts[head][width:-2])]
-    for part in parts:
-        found.append(_Chunk(c.starts[part] + 1, c.texts[part][1:-2]) if isinstance(part, int) else part)
+    found += [_Chunk(c.starts[part] + 1, c.texts[part][1:-2]) if isinstance(part, int) else part for part in parts]
     found.append(_Chunk(c.starts[tail] + 1, c.texts[tail][1:-width]))
     if block:
         return _block(c, s, e, found)

@@ -51,9 +51,9 @@ def clause_lines(p: Stream, clauses: tuple[n.Clause, ...]) -> None:
 
 
 def clause_line(p: Stream, clauses: tuple[n.Clause, ...]) -> None:
-    """Clauses on the line of what they belong to, if they fit."""
+    """Clauses on the line of what they belong to, if they fit and the source has the first of them there."""
     if clauses:
-        with p.group(), p.indent():
+        with p.group(broken=p.breaks_next()), p.indent():
             for clause in clauses:
                 p.line("  ")
                 p.show(clause)

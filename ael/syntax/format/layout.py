@@ -27,6 +27,7 @@ class Op(IntEnum):
     """A group; its argument numbers it."""
     CLOSE = 6
     INDENT = 7
+    """Further in, where the group breaks."""
     DEDENT = 8
     OWN = 9
     """A comment on a line of its own."""
@@ -50,6 +51,7 @@ def render(commands: list[Command], broken: frozenset[int]) -> str:
     """The text that `commands` say. Groups in `broken` break whether they fit or not."""
     out: list[str] = []
     modes = [True]
+    margins: list[int] = []
     indent = column = 0
     fresh, must_break, space = True, False, ""
     for at, command in enumerate(commands):
@@ -93,13 +95,14 @@ def render(commands: list[Command], broken: frozenset[int]) -> str:
             must_break = True
         elif op is Op.OPEN:
             here = indent if fresh else column + len(space)
-            modes.append(command.group in broken or not _fits(commands, at, here))
+            modes.append(command.group in broken or not _fits(commands, at, here, broken))
         elif op is Op.CLOSE:
             modes.pop()
         elif op is Op.INDENT:
-            indent += INDENT
+            margins.append(indent)
+            indent += INDENT if modes[-1] else 0
         elif op is Op.DEDENT:
-            indent -= INDENT
+            indent = margins.pop()
     return "".join(out)
 
 
@@ -108,23 +111,28 @@ def _move(text: str, margin: int, indent: int) -> str:
     return "\n".join([first, *(" " * indent + line[margin:] if line[margin:] else "" for line in rest)])
 
 
-def _fits(commands: list[Command], at: int, column: int) -> bool:
+def _fits(commands: list[Command], at: int, column: int, broken: frozenset[int]) -> bool:
     """Whether the group that opens at `at` fits on the rest of the line, with what follows up to where a line may end."""
-    depth = 0
+    depth = forced = 0
+    closed = False
     for index in range(at, len(commands)):
-        op, text, _ = commands[index]
+        op, text, group = commands[index]
         if op is Op.TEXT:
             column += len(text)
         elif op is Op.LINE:
-            if depth == 0:
+            if closed or forced:
                 return True
             column += len(text)
         elif op is Op.SPACE:
             column += 1
         elif op is Op.OPEN:
             depth += 1
+            if forced or group in broken:
+                forced += 1
         elif op is Op.CLOSE:
-            depth = max(0, depth - 1)
+            depth -= 1
+            forced = max(0, forced - 1)
+            closed = closed or depth <= 0
         elif op is Op.RAW:
             return column + text.find("\n") <= WIDTH
         elif op in (Op.HARD, Op.OWN, Op.TRAIL):
