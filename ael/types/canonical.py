@@ -90,12 +90,10 @@ def _plain(value: object, depth: int) -> bool:
     """Whether the standard encoder, which lets tuples, subclasses and keys of other types pass, can be trusted with `value`."""
     kind = type(value)
     if kind is dict:
-        if depth:
-            for key, item in value.items():  # type: ignore[attr-defined]
-                if type(key) is not str or not (type(item) in _LEAVES or _plain(item, depth - 1)):
-                    return False
-            return True
-        return False
+        return depth > 0 and all(
+            type(key) is str and (type(item) in _LEAVES or _plain(item, depth - 1))
+            for key, item in value.items()  # type: ignore[attr-defined]
+        )
     if kind is list:
         return depth > 0 and all(type(item) in _LEAVES or _plain(item, depth - 1) for item in value)  # type: ignore[attr-defined]
     if kind is int:

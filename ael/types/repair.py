@@ -12,6 +12,7 @@ import re
 from json_repair import repair_json
 
 from ael.types.json import JsonError, read
+from ael.types.json_place import duplicate_place
 from ael.types.limits import DEFAULT_LIMITS, Limits
 
 _FENCE = re.compile(r"```[ \t]*[A-Za-z0-9_-]{0,20}[ \t]*\r?\n(.*?)\r?\n?[ \t]*```", re.DOTALL)
@@ -41,6 +42,11 @@ def repair(text: str, limits: Limits = DEFAULT_LIMITS) -> str:
     if end is None:
         return text
     candidate = candidate[:end]
+    if _is_json(candidate, limits):
+        return candidate
+    if duplicate_place(candidate.encode("utf-8", "replace")) != ((), 0):
+        # the library would keep the last of two keys, so that a check of the first is passed by
+        return text
     try:
         repaired = str(repair_json(candidate, ensure_ascii=False))
     except (ValueError, RecursionError):

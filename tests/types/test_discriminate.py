@@ -140,7 +140,12 @@ class TestK53:
 
 @pytest.mark.parametrize(
     ("type", "found"),
-    [(SHAPE, {"string", "object"}), (TEXTS, {"string", "array"}), (DecimalType(), {"number", "string"}), (UnionType((CARD, NullType())), {"object", "null"})],
+    [
+        (SHAPE, {"string", "object"}),
+        (TEXTS, {"string", "array"}),
+        (DecimalType(), {"number", "string"}),
+        (UnionType((CARD, NullType())), {"object", "null"}),
+    ],
 )
 def test_kinds(type: Type, found: set[str]) -> None:
     assert kinds(type, WORLD) == found
