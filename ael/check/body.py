@@ -68,8 +68,14 @@ def _parameters(c: Checker, nodes: Iterable[n.Parameter]) -> None:
     for node in nodes:
         c.reserved(node.name)
         type = c.tables.written.get(node.type, UNKNOWN)
-        if node.name.text not in c.locals[-1]:
+        if node.name.text in c.locals[-1]:
+            continue
+        known = c.tables.locals.get(node)
+        if known is None:
             c.declare(node, node.name, optional(type) if node.optional else type)
+        else:  # code in a clause saw it before
+            c.locals[-1][node.name.text] = known
+            c.slots[node.name.text] = 1
 
 
 def _code(c: Checker, body: Body, block: n.Block, parameters: tuple[n.Parameter, ...], *, key: bool = False) -> None:
