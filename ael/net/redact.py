@@ -5,12 +5,14 @@ K41).
 from __future__ import annotations
 
 import json
+import re
 from base64 import b64encode
 from collections.abc import Iterable
 from urllib.parse import quote, quote_plus
 
 from ael.types.value import Secret
 
+_ESCAPE = re.compile("%[0-9A-F]{2}")
 MASK = "[secret]"
 SHORTEST = 4
 """A shorter value cannot be masked without destroying texts by accident; such a secret protects nothing."""
@@ -23,7 +25,7 @@ def forms(value: str) -> tuple[str, ...]:
     data = value.encode("utf-8", "surrogatepass")
     found = {value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], data.hex(), data.hex().upper()}
     for encoded in (quote(data, safe=""), quote(data), quote_plus(data)):
-        found |= {encoded, encoded.lower()} if "%" in encoded else {encoded}
+        found |= {encoded, _ESCAPE.sub(lambda escape: escape[0].lower(), encoded)}
     for offset in range(3):
         # Base64 works in groups of three bytes: cut the characters that bytes before and after the value take part in.
         text = b64encode(bytes(offset) + data).decode().rstrip("=")

@@ -1,0 +1,68 @@
+"""Server-sent events: any split of the bytes gives the same events, and everything is bounded."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ael.net.failure import NetError, NetKind
+from ael.net.sse import Event, EventParser
+
+STREAM = (
+    b"\xef\xbb\xbf: hello\n\n"
+    b"data: one\n\n"
+    b"event: ping\ndata: {}\n\n"
+    b"data:two\r\ndata: three\r\n\r\n"
+    b"id: 7\nretry: 10\ndata: four\n\n"
+    b"event: only a name\n\n"
+    b"\n\ndata\n\n"
+    b"event: a\revent: b\rdata: five\r\r"
+    b"data: never ended"
+)
+EVENTS = [
+    Event(b"", b"one"),
+    Event(b"ping", b"{}"),
+    Event(b"", b"two\nthree"),
+    Event(b"", b"four"),
+    Event(b"", b""),
+    Event(b"b", b"five"),
+]
+
+
+def test_events_of_every_form_are_read() -> None:
+    assert [event for event in EventParser().feed(STREAM) if event.data or event.name] == [e for e in EVENTS if e.data or e.name]
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.integers(0, len(STREAM)), max_size=12))
+def test_any_split_gives_the_same_events(cuts: list[int]) -> None:
+    parser = EventParser()
+    places = sorted({0, len(STREAM), *cuts})
+    found = [event for start, end in pairwise(places) for event in parser.feed(STREAM[start:end])]
+    assert found == EventParser().feed(STREAM)
+
+
+def test_byte_by_byte() -> None:
+    parser = EventParser()
+    assert [event for index in range(len(STREAM)) for event in parser.feed(STREAM[index : index + 1])] == EventParser().feed(
+        STREAM
+    )
+
+
+def test_an_endless_event_stops_at_the_limit() -> None:
+    parser = EventParser(limit=1000)
+    pieces = [parser.feed(b"data: " + b"x" * 100) for _ in range(9)]
+    assert pieces == [[]] * 9
+    with pytest.raises(NetError) as caught:
+        parser.feed(b"x" * 100)
+    assert caught.value.kind is NetKind.TOO_LARGE
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.binary(max_size=300))
+def test_any_bytes_are_events_or_nothing(data: bytes) -> None:
+    for event in EventParser().feed(data + b"\n\n"):
+        assert isinstance(event.data, bytes)
