@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ael.check import model, node, permission, service, store, taint, test_block, tool
+from ael.check import acting, model, node, permission, service, store, taint, test_block, tool
 from ael.check.basis import Context
 from ael.check.collect import Collected
 from ael.check.effect import Declared, Graph, build
@@ -76,6 +76,7 @@ def establish(collected: Collected, bag: Bag, *, remote: frozenset[str] = frozen
         node.drafts(context),
     )
     graph = _graph(context, drafts)
+    acting.mark(graph)
     _check(context, graph, drafts)
     program = taint.Program(
         context, graph, drafts.tools, drafts.nodes, drafts.operations, drafts.provides, list(drafts.stores), remote
