@@ -231,13 +231,25 @@ class ModelProvider(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Prices per million tokens, in the money of the budget; `since` is the date they hold from (ISO 8601)."""
+    """Prices per million tokens, in the money of the budget; `since` is the date they hold from (ISO 8601).
+
+    `above`: other prices for a request whose prompt has more tokens than the number beside them, in rising order.
+    """
 
     input: Decimal
     output: Decimal
     cache_read: Decimal
     cache_write: Decimal
     since: str = ""
+    above: tuple[tuple[int, Price], ...] = ()
+
+    def at(self, prompt: int) -> Price:
+        """The price of a request whose prompt (plain, cached and written) has so many tokens."""
+        price = self
+        for start, other in self.above:
+            if prompt > start:
+                price = other
+        return price
 
 
 class Prices(Protocol):
