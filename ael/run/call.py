@@ -23,6 +23,7 @@ from ael.types.fault import Failure, Fault, FaultKind, Uncertain
 from ael.types.problem import DecodeError
 from ael.types.signature import Repeat, Signature
 from ael.types.spec import RetrySpec
+from ael.types.type import StringType
 
 
 class CallPlan:
@@ -32,6 +33,7 @@ class CallPlan:
     span = "tool"
 
     __slots__ = (
+        "_unbounded_text",
         "denied",
         "input",
         "max_output",
@@ -72,6 +74,8 @@ class CallPlan:
         self.max_output = max_output
         self.sources = sources
         self.denied = False
+        # A text without a bound of its own may be as long as the result's limit says, which is looked at where it is used.
+        self._unbounded_text = isinstance(signature.result, StringType) and signature.result == StringType()
 
     # --- what a kind of callable says ------------------------------------------------------------------------------
 
@@ -224,7 +228,7 @@ class CallPlan:
         except Exception as error:
             raise self._ended(crashed(self.name, error, run.world.masker.text), step) from error
         try:
-            text = written(self.output.encode(value))
+            text = written(value if self._unbounded_text and type(value) is str else self.output.encode(value))
         except DecodeError as error:
             message = f"the result of `{self.name}` does not fit its type: {error.text}"
             wrong = Fault(FaultKind.MALFORMED, message, tool=self.name, path=error.problems[0].path)

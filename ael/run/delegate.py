@@ -28,7 +28,7 @@ class OfferedNode:
 
     def __init__(self, world: World, plan: NodePlan) -> None:
         self.plan = plan
-        self.name = wire_name(f"delegate__{plan.name.rpartition('.')[2]}")
+        self.name = wire_name(f"delegate.{plan.name.rpartition('.')[2]}")
         self.target = plan.name
         self.permission: str | None = None
         self.denied = False
