@@ -40,9 +40,14 @@ def catch(b: Builder, e: n.Catch, to: Destination) -> None:
                 b.raised.pop(local, None)
     function.blocks -= 2
     b.places.fill_all(handler, e.span)
-    kinds: ast.expr = ast.Tuple([build.name(c) for c in classes], build.LOAD)
+    kinds: ast.expr = ast.Tuple([_class(c) for c in classes], build.LOAD)
     handlers = [ast.ExceptHandler(kinds, caught, handler)]
     b.emit(ast.Try(body or [ast.Pass()], handlers, [], []))
+
+
+def _class(name: str) -> ast.expr:
+    """A class to catch; `NATIVE` is a tuple of them, and Python takes no tuple in a tuple here."""
+    return ast.Starred(build.name(name), build.LOAD) if name == "NATIVE" else build.name(name)
 
 
 def _alternatives(pattern: n.Pattern) -> Sequence[n.Pattern]:

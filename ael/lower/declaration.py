@@ -39,7 +39,7 @@ class Declarations:
                 case n.ProvideDecl():
                     for function in declaration.functions:
                         owner = (declaration.alias or declaration.service.parts[-1]).text
-                        self._acting(f"{self.module.name}.{owner}.{function.name.text}", function, function.parameters, function.body)
+                        self._operation(f"{self.module.name}.{owner}", function)
                 case n.TestDecl():
                     self._acting(test_name(self.module.name, tests), declaration, (), declaration.body)
                     tests += 1
@@ -62,6 +62,14 @@ class Declarations:
         if two_forms(checked.signatures[qualified]):
             acting = made + names.ACTING
             self._define(acting, declaration, declaration.parameters, declaration.body, result, acting=True, recursive=recursive)
+
+    def _operation(self, provide: str, function: n.FunctionDecl) -> None:
+        """An operation's implementation: its result is the operation's."""
+        checked = self.program.checked
+        own = function.name.text
+        result = checked.operations[f"{checked.provides[provide].service}.{own}"].signature.result
+        made = self.program.names.of("f", f"{provide}.{own}")
+        self._define(made, function, function.parameters, function.body, result, acting=True, recursive=False)
 
     def _acting(self, qualified: str, declaration: n.Node, parameters: Sequence[n.Parameter], body: n.Block) -> None:
         signature = self.program.checked.signatures.get(qualified)

@@ -18,7 +18,12 @@ _QUICK = {
     "duration": "plus minus in_seconds",
     "json": "get at as_string as_int as_float as_bool as_list as_map",
 }
-QUICK = frozenset({"min", "max", "abs"}) | {f"{owner}.{own}" for owner, names in _QUICK.items() for own in names.split()}
+QUICK = frozenset({"min", "max", "abs"}) | {
+    f"{kind}.{own}"
+    for owner, names in _QUICK.items()
+    for kind in (("int", "float", "decimal", owner) if owner == "number" else (owner,))
+    for own in names.split()
+}
 """Built-ins whose time does not grow with their operands."""
 
 

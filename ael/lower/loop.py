@@ -45,7 +45,10 @@ def _each(b: Builder, s: n.For) -> None:
         b.bits[index] = 64
         b.positions.add(index)
         over = build.call("enumerate", over)
-    chunks = build.call("chunks", over) if loop.chunked else None
+    chunks: ast.expr | None = None
+    if loop.chunked:
+        listed = isinstance(over, ast.Call) and index is not None and not isinstance(b.type(s.iterable), MapType)
+        chunks = build.call("indexed_chunks", *over.args) if isinstance(over, ast.Call) and listed else build.call("chunks", over)
     _write(b, loop, target, over, chunks, lambda: b.forms.block(b, s.body, Drop()))
 
 

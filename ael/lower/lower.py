@@ -94,10 +94,12 @@ class _Unit:
     def unit(self, halt: Halt) -> CompiledUnit:
         checked = self._checked
         functions: dict[str, Code] = {}
-        for qualified, (_, declaration) in checked.declarations.items():
-            if isinstance(declaration, n.FunctionDecl):
-                found = self._code(qualified, acting=acts(checked, qualified))
-                if found is not None:
+        for name, module in checked.modules.items():
+            for declaration in module.tree.declarations:
+                if isinstance(declaration, n.FunctionDecl):
+                    qualified = f"{name}.{declaration.name.text}"
+                    found = self._code(qualified, acting=acts(checked, qualified))
+                    assert found is not None
                     functions[qualified] = found
         return CompiledUnit(
             digest=checked.digest,

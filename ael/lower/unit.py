@@ -86,7 +86,10 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class CompiledNode:
-    """`body` is `async def body(k, …)` of a deterministic node. `input(*parameters)` gives a dict name -> value, None for all parameters."""
+    """`body` is `async def body(k, …)` of a deterministic node.
+
+    `input(*parameters)` gives a dict name -> value; where it is None, all parameters go in.
+    """
 
     spec: NodeSpec
     body: Code | None = None

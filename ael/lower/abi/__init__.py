@@ -16,13 +16,12 @@ _MODULES: tuple[ModuleType, ...] = (fault, size, text, list, equality, number, t
 _PREFIXES = (
     "string_", "list_", "map_", "int_", "float_", "decimal_", "timestamp_", "date_", "duration_", "json_", "bytes_", "std_", "turn_",
 )  # fmt: skip
-_OTHERS = frozenset(
-    (
-        "int_too_large float_too_large text_too_large too_deep loop_limit item unmatched assertion_failed again_fault "
-        "again_uncertain fault_kind ending_of ending_value NATIVE DEPTH_MAX INT_LOW INT_HIGH FLOAT_LOW FLOAT_HIGH TEXT_MAX "
-        "LOOP_MAX UNSEEN spans chunks field without_null in_order kind_of among same check to_json float_text"
-    ).split()
-)
+_OTHERS = frozenset({
+    "int_too_large", "float_too_large", "text_too_large", "too_deep", "loop_limit", "item", "unmatched", "assertion_failed",
+    "again_fault", "again_uncertain", "fault_kind", "ending_of", "ending_value", "NATIVE", "DEPTH_MAX", "INT_LOW",
+    "INT_HIGH", "FLOAT_LOW", "FLOAT_HIGH", "TEXT_MAX", "LOOP_MAX", "UNSEEN", "spans", "chunks", "indexed_chunks", "field", "without_null",
+    "in_order", "kind_of", "among", "same", "check", "to_json", "float_text",
+})  # fmt: skip
 _NOT = frozenset({"json_form", "decimal_text", "decimal_within"})
 _PYTHON: dict[str, object] = {
     "len": len, "range": range, "enumerate": enumerate, "type": type, "any": any, "all": all, "str": str, "int": int, "float": float,

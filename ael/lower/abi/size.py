@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -43,6 +43,12 @@ def chunks(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
     rest = iter(items)
     while piece := list(islice(rest, CHUNK)):
         yield piece
+
+
+def indexed_chunks(items: list[Any]) -> Iterator[Iterable[tuple[int, Any]]]:
+    """The items with their indexes, in pieces."""
+    for start in range(0, len(items), CHUNK):
+        yield enumerate(items[start : start + CHUNK], start)
 
 
 def sized(items: list[Any]) -> list[Any]:
