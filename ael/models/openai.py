@@ -90,7 +90,10 @@ class OpenAIConversation:
 
     __slots__ = ("_head", "_history", "_last", "_offered", "_provider", "_shape", "_spec", "_stream", "_tail")
 
-    def __init__(self, provider: OpenAIProvider, spec: ConversationSpec) -> None:
+    def __init__(
+        self, provider: OpenAIProvider, spec: ConversationSpec, *, last_schema: Mapping[str, object] | None = None
+    ) -> None:
+        """`last_schema`: what the result has to match on the last step, where that is less than `spec.output` says."""
         self._provider = provider
         self._spec = spec
         self._history = History()
@@ -101,7 +104,7 @@ class OpenAIConversation:
             self._history.add(messages.system(instructions))
         self._stream = bool(spec.settings.get("stream", provider.common.stream))
         self._tail = encode(self._rest(last=False))[1:]
-        self._last = encode(self._rest(last=True))[1:]
+        self._last = encode(self._rest(last=True, schema=last_schema))[1:]
         names = [tool.name for tool in spec.tools]
         self._offered = frozenset([*names, self._shape.tool] if self._shape.tool else names)
 
@@ -185,7 +188,7 @@ class OpenAIConversation:
                 history.add(messages.answer(identity, NOT_ACCEPTED))
             history.finals = []
 
-    def _rest(self, *, last: bool) -> dict[str, object]:
+    def _rest(self, *, last: bool, schema: Mapping[str, object] | None = None) -> dict[str, object]:
         """All of a request that is not model, messages or maximum."""
         spec, made = self._spec, self._shape
         rest: dict[str, object] = wire_settings(spec.settings)
@@ -195,7 +198,7 @@ class OpenAIConversation:
         else:
             rest["stream"] = False
         if made.way is Way.NATIVE:
-            rest["response_format"] = _response_format(spec, made)
+            rest["response_format"] = _response_format(spec, made, made.schema if schema is None else schema)
         rest.update(self._tools(last))
         rest.update(self._provider.common.extra)
         return rest
@@ -250,8 +253,8 @@ def _function(name: str, description: str, schema: Mapping[str, object], strict:
     return {"type": "function", "function": function}
 
 
-def _response_format(spec: ConversationSpec, made: Shape) -> object:
-    described: dict[str, object] = {"name": spec.output.name or "result", "schema": made.schema}
+def _response_format(spec: ConversationSpec, made: Shape, schema: Mapping[str, object]) -> object:
+    described: dict[str, object] = {"name": spec.output.name or "result", "schema": schema}
     if made.strict:
         described["strict"] = True
     if spec.output.description:
