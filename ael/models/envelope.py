@@ -26,6 +26,7 @@ from ael.run.ports import (
     TextDelta,
     ToolAnswer,
 )  # fmt: skip
+from ael.types.dialect import DIALECTS, Lowered
 from ael.types.value import File
 
 LONGEST_TEXT = 200
@@ -46,7 +47,9 @@ class EnvelopeConversation:
         answer = _only_answer(spec.output)
         shape = OutputShape(envelope(spec), False, "step")
         plain = replace(spec, tools=(), output=shape, system=f"{spec.system}\n\n{explained(spec)}", tool_choice="auto")
-        self._inner = OpenAIConversation(provider, plain, last_schema=answer)
+        lowered = DIALECTS[provider.dialect].output(answer)
+        last = lowered.schema if isinstance(lowered, Lowered) else answer
+        self._inner = OpenAIConversation(provider, plain, last_schema=last)
 
     @property
     def size(self) -> int:

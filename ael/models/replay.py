@@ -1,0 +1,210 @@
+"""Recording a real session to a file, and playing it back without key or network.
+
+`record` wraps another model and writes what it answers; `replay` answers from the file. A request that is not in the recording is
+refused, with the first part that differs: nothing is guessed over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from ael.models.recording import Entry, RecordingError, Trail, beginning, line, read
+from ael.models.registry import Binding, BindingError, ProviderInfo, open_provider
+from ael.models.scripted import emit
+from ael.net.redact import Redactor
+from ael.run.ports import (
+    Conversation,
+    ConversationSpec,
+    ModelError,
+    ModelErrorKind,
+    ModelEvent,
+    ModelProvider,
+    ModelTurn,
+    ToolAnswer,
+)  # fmt: skip
+from ael.types.value import File
+
+
+def create(binding: Binding, info: ProviderInfo) -> ModelProvider:
+    """The provider of a binding to `record` or `replay`. Raises `BindingError`."""
+    if binding.path is None:
+        raise BindingError(f'`{info.name}` needs the file of the recording: `{info.name}("session.jsonl")`')
+    if info.name == "record":
+        if binding.inner is None:
+            raise BindingError('`record` needs the model to record: `record("session.jsonl", inner: anthropic("…"))`')
+        if binding.inner.provider == "record":
+            raise BindingError("a recording cannot record another one")
+        secrets = () if binding.inner.key is None else (binding.inner.key,)
+        return RecordingProvider(open_provider(binding.inner), binding.path, Redactor(secrets), binding.inner.model)
+    try:
+        return ReplayProvider(read(binding.path), binding.path)
+    except RecordingError as problem:
+        raise BindingError(str(problem)) from None
+
+
+class RecordingProvider:
+    """Passes everything on to the model that it wraps, and writes down what comes back."""
+
+    def __init__(self, inner: ModelProvider, path: Path, redact: Redactor, model: str) -> None:
+        self._inner = inner
+        self._path = path
+        self._redact = redact
+        self._model = model
+        self._begun = False
+
+    @property
+    def name(self) -> str:
+        return self._inner.name
+
+    @property
+    def window(self) -> int | None:
+        return self._inner.window
+
+    @property
+    def max_output(self) -> int:
+        return self._inner.max_output
+
+    def converse(self, spec: ConversationSpec) -> RecordingConversation:
+        return RecordingConversation(self, self._inner.converse(spec), spec)
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+    def write(self, entry: Entry) -> None:
+        """Append an entry; the first one begins the file anew. A secret that a model repeats is masked."""
+        data = line(entry)
+        with self._path.open("ab" if self._begun else "wb") as file:
+            if not self._begun:
+                file.write(beginning(self._model, self._inner.name))
+            file.write(self._redact(data.decode()).encode())
+        self._begun = True
+
+
+class RecordingConversation:
+    """A conversation that is written down."""
+
+    def __init__(self, provider: RecordingProvider, inner: Conversation, spec: ConversationSpec) -> None:
+        self._provider = provider
+        self._inner = inner
+        self._trail = Trail(spec)
+
+    @property
+    def size(self) -> int:
+        return self._inner.size
+
+    def user(self, text: str, files: Sequence[File] = ()) -> None:
+        self._inner.user(text, files)
+        self._trail.user(text, files)
+
+    def turn(self, turn: ModelTurn) -> None:
+        self._inner.turn(turn)
+        self._trail.turn(turn)
+
+    def answers(self, answers: Sequence[ToolAnswer]) -> None:
+        self._inner.answers(answers)
+        self._trail.answers(answers)
+
+    async def ask(self, max_tokens: int, last: bool, on_event: Callable[[ModelEvent], None] | None) -> ModelTurn:
+        request, steps = self._trail.request(last), tuple(self._trail.steps)
+        try:
+            turn = await self._inner.ask(max_tokens, last, on_event)
+        except ModelError as error:
+            self._provider.write(Entry(request, steps, None, error))
+            raise
+        self._provider.write(Entry(request, steps, turn, None))
+        return turn
+
+
+class ReplayProvider:
+    """Answers from a recording. The same request asked twice gets the recorded answers in their order."""
+
+    def __init__(self, entries: Sequence[Entry], path: Path) -> None:
+        self._path = path
+        self._answers: dict[str, deque[Entry]] = {}
+        self._steps: set[str] = set()
+        for entry in entries:
+            self._answers.setdefault(entry.request, deque()).append(entry)
+            self._steps.update(entry.steps)
+
+    @property
+    def name(self) -> str:
+        return "replay"
+
+    @property
+    def window(self) -> int | None:
+        return None
+
+    @property
+    def max_output(self) -> int:
+        return 1_000_000
+
+    @property
+    def left(self) -> int:
+        """How many recorded answers nobody asked for."""
+        return sum(map(len, self._answers.values()))
+
+    def converse(self, spec: ConversationSpec) -> ReplayConversation:
+        return ReplayConversation(self, spec)
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+    def take(self, trail: Trail, last: bool) -> Entry:
+        """The recorded answer. Raises `ModelError` (bad request) that says what differs."""
+        answers = self._answers.get(trail.request(last))
+        if answers:
+            return answers.popleft()
+        if answers is not None:
+            what = "it asks once more than was recorded"
+        else:
+            unknown = next((place for place, step in enumerate(trail.steps) if step not in self._steps), None)
+            what = "it asks where nothing was asked" if unknown is None else f"{trail.names[unknown]} (part {unknown + 1}) differ"
+        message = f"the run diverges from the recording {self._path.name}: {what}; record it again"
+        raise ModelError(ModelErrorKind.BAD_REQUEST, message)
+
+
+class ReplayConversation:
+    """A conversation that is played back."""
+
+    def __init__(self, provider: ReplayProvider, spec: ConversationSpec) -> None:
+        self._provider = provider
+        self._trail = Trail(spec)
+        self._size = len(spec.system) + 64
+
+    @property
+    def size(self) -> int:
+        return self._size
+
+    def user(self, text: str, files: Sequence[File] = ()) -> None:
+        self._size += len(text) + 32
+        self._trail.user(text, files)
+
+    def turn(self, turn: ModelTurn) -> None:
+        self._size += len(turn.text) + len(turn.final or "") + 32
+        self._trail.turn(turn)
+
+    def answers(self, answers: Sequence[ToolAnswer]) -> None:
+        self._size += sum(len(answer.content) + 32 for answer in answers)
+        self._trail.answers(answers)
+
+    async def ask(self, max_tokens: int, last: bool, on_event: Callable[[ModelEvent], None] | None) -> ModelTurn:
+        entry = self._provider.take(self._trail, last)
+        # As with a real model, others get their turn meanwhile.
+        await asyncio.sleep(0)
+        if entry.error is not None:
+            error = entry.error
+            raise ModelError(
+                error.kind,
+                error.message,
+                status=error.status,
+                retry_after=error.retry_after,
+                usage=error.usage,
+                limit=error.limit,
+            )
+        assert entry.turn is not None
+        if on_event is not None:
+            emit(entry.turn, on_event)
+        return entry.turn
