@@ -129,10 +129,6 @@ class Calls:
             run.emit(ToolStarted(run.id, path, offered.name))
         try:
             done = await offered.run(scope, self._depth, path, arguments.value, text)
-        except Refused as refused:
-            self._tell(path, offered.name, "refused", started, refused.message)
-            result.problems.append(refused)
-            return ToolAnswer(call, cut_text(refused.message, _ERROR_BYTES), True)
         except Uncertain as uncertain:
             result.end = result.end or uncertain
             self._tell(path, offered.name, "uncertain", started, str(uncertain))
@@ -141,8 +137,11 @@ class Calls:
             if isinstance(error, Fault) and error.kind in (FaultKind.CANCELLED, FaultKind.DIVERGED):
                 result.end = result.end or error
             result.problems.append(error)
-            shown = told(error)
-            self._tell(path, offered.name, "error" if isinstance(error, Failure) else "fault", started, shown)
+            # What refuses this call itself says what to do; a refusal inside of its body is a fault of it.
+            refused = isinstance(error, Refused) and error.path == path
+            shown = error.message if refused and isinstance(error, Fault) else told(error)
+            word = "refused" if refused else "error" if isinstance(error, Failure) else "fault"
+            self._tell(path, offered.name, word, started, shown)
             return ToolAnswer(call, cut_text(shown, min(_ERROR_BYTES, max(offered.max_output, 256))), True)
         self._tell(path, offered.name, "value", started, "")
         result.done = done

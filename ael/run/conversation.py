@@ -29,7 +29,7 @@ from ael.run.ports import (
 )
 from ael.run.repeat import wait_before
 from ael.run.scope import Scope
-from ael.run.turn import Exchange, estimated_tokens, usage_of
+from ael.run.turn import Exchange, bounded, estimated_tokens, usage_of
 from ael.types.fault import Fault, FaultKind
 from ael.types.spec import RetrySpec
 from ael.types.value import File
@@ -126,6 +126,7 @@ class Talk:
 
     def say(self, turn: ModelTurn, answers: tuple[ToolAnswer, ...], said: str = "") -> None:
         """Add a turn with the answers of its calls, and what is said after it. A pair is never split."""
+        turn, answers = bounded(turn, answers)
         exchange = Exchange(turn)
         exchange.answers = answers
         exchange.said = said

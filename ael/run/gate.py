@@ -54,6 +54,7 @@ class Refused(Fault):
     def __init__(self, refusal: Refusal, path: str) -> None:
         super().__init__(refusal.kind, refusal.text, check=refusal.check.name.lower(), path=path)
         self.refusal = refusal
+        self.path = path
 
 
 class Gated(Protocol):

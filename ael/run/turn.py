@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import cast
 
 from ael.run.ports import ModelTurn, Opaque, ProposedCall, Stop, ToolAnswer, Usage
@@ -17,6 +18,8 @@ _LOOKS_LIKE_CALL = re.compile(
     re.IGNORECASE,
 )
 _TRANSCRIPT_TEXT = 4_000
+KEPT_ARGUMENTS = 4_096
+"""Characters of refused arguments that stay in the history."""
 
 
 def estimated_tokens(size: int) -> int:
@@ -85,6 +88,21 @@ class Exchange:
         self.turn = turn
         self.answers: tuple[ToolAnswer, ...] = ()
         self.said = ""
+
+
+def bounded(turn: ModelTurn, answers: tuple[ToolAnswer, ...]) -> tuple[ModelTurn, tuple[ToolAnswer, ...]]:
+    """The pair as it goes into the history: long arguments that were refused are left out, so that junk is not sent again (K07)."""
+    if not any([answer.is_error and len(answer.call.arguments or "") > KEPT_ARGUMENTS for answer in answers]):
+        return turn, answers
+    kept = tuple(
+        [
+            replace(answer, call=replace(answer.call, arguments="{}"))
+            if answer.is_error and len(answer.call.arguments or "") > KEPT_ARGUMENTS
+            else answer
+            for answer in answers
+        ]
+    )
+    return replace(turn, calls=tuple([answer.call for answer in kept])), kept
 
 
 def transcript(first: str, exchanges: Sequence[Exchange]) -> list[dict[str, object]]:
