@@ -80,8 +80,12 @@ def provider(
 ) -> None:
     """A provider's grants cover its bodies; its callers need only the operation's permission."""
     allowed = context.closure(grants)
+    told: set[str] = set()
     for key in keys:
         for name, chain in _beyond(context, graph, key, allowed):
+            if name in told:
+                continue
+            told.add(name)
             module, first = chain[0]
             message = f"the provider of `{decl.service.text}` is not granted `{name}`, which `{short(chain[-1][1].name)}` needs"
             labels = (*through(context, chain[1:]), *needed_at(context, chain[-1][1], name))

@@ -14,12 +14,12 @@ store book: Map<String, String> needs book.write
 
 service Book {
   /// One entry.
-  get(id: String(max: 40)) -> String
+  get(id: String) -> String
     needs book.read
     repeat idempotent
 
   /// Change an entry.
-  put(id: String(max: 40), text: String(max: 400)) -> Unit
+  put(id: String, text: String) -> Unit
     needs book.write
     repeat idempotent
 }
@@ -27,11 +27,11 @@ service Book {
 provide Book as kept
   grants book.write
 {
-  fn get(id: String(max: 40)) -> String {
+  fn get(id: String) -> String {
     book.get(id) ?? ""
   }
 
-  fn put(id: String(max: 40), text: String(max: 400)) -> Unit {
+  fn put(id: String, text: String) -> Unit {
     book.put(id, text)
   }
 }
@@ -88,18 +88,18 @@ def test_what_a_tool_calls_needs_its_permission_through_any_depth() -> None:
         BOOK
         + """
 /// Read an entry. Call this first.
-tool read(id: String(max: 40)) -> String
+tool read(id: String) -> String
   needs book.read
   repeat idempotent
 {
   one(id)
 }
 
-fn one(id: String(max: 40)) -> String {
+fn one(id: String) -> String {
   two(id)
 }
 
-fn two(id: String(max: 40)) -> String {
+fn two(id: String) -> String {
   Book.put(id, "seen")
   Book.get(id)
 }
@@ -126,7 +126,7 @@ def test_an_included_permission_is_enough() -> None:
         BOOK
         + """
 /// Read an entry. Call this first.
-tool read(id: String(max: 40)) -> String
+tool read(id: String) -> String
   needs book.write
   repeat idempotent
 {
@@ -142,7 +142,7 @@ def test_a_function_has_the_permissions_of_what_it_calls() -> None:
     source = (
         BOOK
         + """
-fn change(id: String(max: 40)) -> Unit {
+fn change(id: String) -> Unit {
   Book.put(id, Book.get(id))
 }
 
@@ -150,7 +150,7 @@ fn plain(x: Int) -> Int {
   x + 1
 }
 
-node main(id: String(max: 40)) -> Unit
+node main(id: String) -> Unit
   grants book.write
 {
   change(id)
@@ -173,18 +173,18 @@ def test_a_function_value_counts_where_it_is_passed() -> None:
     source = (
         BOOK
         + """
-node main(ids: List<String(max: 40)>) -> List<String> {
+node main(ids: List<String>) -> List<String> {
   twice(ids, fn(id) => Book.get(id))
 }
 
-fn twice(ids: List<String(max: 40)>, f: fn(String(max: 40)) -> String) -> List<String> {
+fn twice(ids: List<String>, f: fn(String) -> String) -> List<String> {
   ids.map(f)
 }
 """
     )
     found = check(source).one("AEL0509")
     assert "`book.read`" in found.message
-    named = source.replace("fn(id) => Book.get(id)", "entry") + "\nfn entry(id: String(max: 40)) -> String {\n  Book.get(id)\n}\n"
+    named = source.replace("fn(id) => Book.get(id)", "entry") + "\nfn entry(id: String) -> String {\n  Book.get(id)\n}\n"
     assert "through `entry`" in check(named).one("AEL0509").message
     program = check(source.replace("List<String> {\n  twice", "List<String>\n  grants book.read\n{\n  twice")).good
     assert not program.effects["main.twice"].permissions
@@ -194,11 +194,11 @@ def test_recursion_comes_to_a_fixpoint() -> None:
     source = (
         BOOK
         + """
-fn even(n: Int, id: String(max: 40)) -> String {
+fn even(n: Int, id: String) -> String {
   if n == 0 { Book.get(id) } else { odd(n - 1, id) }
 }
 
-fn odd(n: Int, id: String(max: 40)) -> String {
+fn odd(n: Int, id: String) -> String {
   if n == 0 { "" } else { even(n - 1, id) }
 }
 """
@@ -233,14 +233,14 @@ def test_grants_shrink_on_the_way_down() -> None:
         BOOK
         + MODEL
         + """
-node inner(id: String(max: 40)) -> String
+node inner(id: String) -> String
   grants book.write
 {
   Book.put(id, "x")
   Book.get(id)
 }
 
-node outer(id: String(max: 40)) -> String
+node outer(id: String) -> String
   grants book.read
 {
   inner(id)

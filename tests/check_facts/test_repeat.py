@@ -12,7 +12,7 @@ permission pay.send
 
 service Bank {
   /// Send money.
-  send(to: String(max: 40), key: String(max: 300)) -> Unit
+  send(to: String(max: 40), key: String) -> Unit
     needs pay.send
     repeat REPEAT
 
@@ -192,7 +192,7 @@ tool note(text: String(max: 40)) -> Unit
 
 def test_what_a_function_and_a_node_may_be_repeated_is_inferred() -> None:
     source = (
-        pay("reconcile", "reconcile", 'Bank.send(to, key: "k")')
+        pay("reconcile", "reconcile", 'try Bank.send(to, key: "k")')
         + MODEL
         + """
 fn both(to: String(max: 40)) -> Int fails Uncertain {

@@ -12,7 +12,7 @@ permission mail.send
 permission web.read
 
 /// Send a mail. Call this when the customer asks for one.
-tool send(trusted to: String(max: 9_000), text: String(max: 9_000)) -> String(max: 9_000)
+tool send(trusted to: String, text: String) -> String
   needs mail.send
   repeat idempotent
 {
@@ -20,7 +20,7 @@ tool send(trusted to: String(max: 9_000), text: String(max: 9_000)) -> String(ma
 }
 
 /// Read a page. Call this when a page is named.
-tool fetch(url: String(max: 9_000)) -> String(max: 9_000)
+tool fetch(url: String) -> String
   needs web.read
   repeat idempotent
   taints
@@ -29,18 +29,17 @@ tool fetch(url: String(max: 9_000)) -> String(max: 9_000)
 }
 
 /// What a model says.
-node said(question: String(max: 9_000)) -> String(max: 9_000)
+node said(question: String) -> String
   model fast
 {
   instructions "Answer."
 }
 
-fn same(text: String(max: 9_000)) -> String(max: 9_000) {
+fn same(text: String) -> String {
   text
 }
 
-fn first(a: String(max: 9_000), b: String(max: 9_000)) -> String(max: 9_000) {
-  let unused = b
+fn first(a: String, b: String) -> String {
   a
 }
 """
@@ -48,8 +47,8 @@ fn first(a: String(max: 9_000), b: String(max: 9_000)) -> String(max: 9_000) {
 )
 
 
-def main(body: str, more: str = "", head: str = "question: String(max: 9_000), to: String(max: 9_000)") -> str:
-    return f"{BASE}\nnode main({head}) -> String(max: 9_000)\n  grants mail.send, web.read\n{{\n  let used = fetch(question)\n  {body}\n}}\n{more}"
+def main(body: str, more: str = "", head: str = "question: String, to: String") -> str:
+    return f"{BASE}\nnode main({head}) -> String\n  grants mail.send, web.read\n{{\n  let used = fetch(question)\n  log(used)\n  {body}\n}}\n{more}"
 
 
 TAINTED = [
@@ -69,8 +68,8 @@ TAINTED = [
     'send(picked(used), "x")',
     'send([used].map(fn(x) => x.trim()).join(""), "x")',
     '[used].map(fn(x) => send(x, "y")).join("")',
-    'let f = fn(x) => send(x, "y")\n  f(used)',
-    'let f = fn(x) => used\n  send(f("a"), "y")',
+    'let f = fn(x: String) => send(x, "y")\n  f(used)',
+    'let f = fn(x: String) => used\n  send(f("a"), "y")',
     'send(["a"].fold("", fn(all, x) => "${all}${x}${used}"), "y")',
     'send(apply(used, fn(x) => x), "y")',
     'apply(used, fn(x) => send(x, "y"))',
@@ -90,7 +89,7 @@ CLEAN = [
     'send(first(a: to, b: used), "x")',
     'send(release(used, "an address that we checked by hand"), "x")',
     'if used == "a" {\n    send(to, "x")\n  } else {\n    ""\n  }',
-    "let f = fn(x) => send(x, used)\n  f(to)",
+    "let f = fn(x: String) => send(x, used)\n  f(to)",
     "apply(to, fn(x) => send(x, used))",
     'send(apply(to, same), "x")',
     "relay(to)",
@@ -100,25 +99,25 @@ CLEAN = [
 ]
 
 MORE = """
-record Pair { a: String(max: 9_000)  b: String(max: 9_000) }
+record Pair { a: String  b: String }
 
-fn apply(x: String(max: 9_000), f: fn(String(max: 9_000)) -> String(max: 9_000)) -> String(max: 9_000) {
+fn apply(x: String, f: fn(String) -> String) -> String {
   f(x)
 }
 
-fn relay(to: String(max: 9_000)) -> String(max: 9_000) {
+fn relay(to: String) -> String {
   send(to, "by relay")
 }
 
-fn picked(x: String(max: 9_000)) -> String(max: 9_000) {
+fn picked(x: String) -> String {
   if x == "a" {
     return "b"
   }
   "c"
 }
 """.replace(
-    "record Pair { a: String(max: 9_000)  b: String(max: 9_000) }",
-    "record Pair {\n  a: String(max: 9_000)\n  b: String(max: 9_000)\n}",
+    "record Pair { a: String  b: String }",
+    "record Pair {\n  a: String\n  b: String\n}",
 )
 
 
@@ -145,14 +144,14 @@ def test_the_message_shows_where_it_comes_from_and_where_it_goes() -> None:
     labels = label_texts(found)
     assert ("said(question)", "`said` gives what a model said") in labels
     assert ("to", "from there it goes to `to` of `send`") in labels
-    assert ("trusted to: String(max: 9_000)", "trusted here") in labels
+    assert ("trusted to: String", "trusted here") in labels
     assert any("release" in note for note in found.notes)
 
 
 @pytest.mark.feature("A14.1", "A1.14")
 def test_which_results_are_outside_data() -> None:
     source = (
-        main("to", MORE)
+        main("send(to, used)", MORE)
         + """
 /// Clean. Call this first.
 tool clean(x: String(max: 10)) -> String(max: 10)
@@ -168,7 +167,7 @@ tool python() -> String(max: 10)
   repeat idempotent
   extern "clock:now"
 
-fn asks() -> String(max: 9_000) {
+fn asks() -> String {
   said("a")
 }
 """
@@ -184,20 +183,20 @@ def test_an_operation_is_what_its_provider_makes_of_it() -> None:
         """
 service Echo {
   /// The same.
-  echo(text: String(max: 9_000)) -> String(max: 9_000)
+  echo(text: String) -> String
     repeat idempotent
 
   /// From elsewhere.
-  other(text: String(max: 9_000)) -> String(max: 9_000)
+  other(text: String) -> String
     repeat idempotent
 }
 
 provide Echo as echo {
-  fn echo(text: String(max: 9_000)) -> String(max: 9_000) {
+  fn echo(text: String) -> String {
     text
   }
 
-  fn other(text: String(max: 9_000)) -> String(max: 9_000) {
+  fn other(text: String) -> String {
     said(text)
   }
 }
@@ -212,10 +211,10 @@ provide Echo as echo {
 
 
 STORES = """
-store notes: Map<String, String(max: 9_000)>
-store copies: Map<String, String(max: 9_000)>
+store notes: Map<String, String>
+store copies: Map<String, String>
 
-fn keep(text: String(max: 9_000)) -> Unit {
+fn keep(text: String) -> Unit {
   notes.put("a", text)
 }
 
@@ -236,10 +235,10 @@ def test_a_store_carries_outside_data_on() -> None:
 
 ERRORS = """
 error Refused {
-  reason: String(max: 9_000)
+  reason: String
 }
 
-fn risky(reason: String(max: 9_000)) -> String(max: 9_000) fails Refused {
+fn risky(reason: String) -> String fails Refused {
   if reason == "" {
     fail Refused(reason: reason)
   }
@@ -258,10 +257,10 @@ def test_errors_count() -> None:
 @pytest.mark.feature("B18", "A4.2")
 def test_what_a_model_is_offered_marks_what_goes_on_to_a_trusted_parameter() -> None:
     source = (
-        main("to")
+        main("send(to, used)")
         + """
 /// Send it on. Call this when asked.
-tool forward(trusted_to: String(max: 9_000), text: String(max: 9_000)) -> String(max: 9_000)
+tool forward(trusted_to: String, text: String) -> String
   needs mail.send
   repeat idempotent
 {
@@ -292,7 +291,7 @@ def test_a_provider_may_be_called_from_elsewhere() -> None:
         """
 service Post {
   /// Send.
-  send(trusted to: String(max: 9_000)) -> String(max: 9_000)
+  send(trusted to: String) -> String
     needs mail.send
     repeat idempotent
 }
@@ -300,7 +299,7 @@ service Post {
 provide Post as post
   grants mail.send
 {
-  fn send(to: String(max: 9_000)) -> String(max: 9_000) {
+  fn send(to: String) -> String {
     relay(to)
   }
 }
@@ -313,7 +312,7 @@ provide Post as post
 
 def test_recursion_and_requirements() -> None:
     more = """
-fn down(n: Int, x: String(max: 9_000), y: String(max: 9_000)) -> String(max: 9_000) {
+fn down(n: Int, x: String, y: String) -> String {
   if n == 0 { x } else { down(n - 1, y, x) }
 }
 """
