@@ -2,7 +2,9 @@
 
 Only what the model said is kept, never a header or a key. A request's hash covers everything that decides what the model sees:
 its
-instructions, tools, settings and messages, one after the other, so that the first difference can be named.
+instructions, tools and messages, one after the other, so that the first difference can be named. Which model answered, and with
+which
+settings, is told in the file and is no part of the hash: a played back session has neither.
 """
 
 from __future__ import annotations
@@ -37,7 +39,8 @@ class RecordingError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What came back for a request: a turn, or the error in its place. `steps`: the hashes after each part of the request."""
+    """What came back for a request: a turn, or the error in its place. `steps`: the hashes after each part
+    of the request that is new since the conversation's last one."""
 
     request: str
     steps: tuple[str, ...]
@@ -52,14 +55,12 @@ class Trail:
         self.steps: list[str] = []
         self.names: list[str] = []
         described = {
-            "model": spec.model,
-            "settings": {name: str(value) for name, value in sorted(spec.settings.items())},
             "system": spec.system,
             "tools": [[tool.name, tool.description, tool.schema] for tool in spec.tools],
             "output": [spec.output.schema, spec.output.text],
             "choice": [spec.tool_choice, spec.parallel_calls],
         }
-        self._add("the instructions, tools or settings", described)
+        self._add("the instructions, tools or output type", described)
 
     def user(self, text: str, files: Sequence[File]) -> None:
         contents = [[file.media, file.uri, hashlib.sha256(file.data or b"").hexdigest()] for file in files]
@@ -197,5 +198,7 @@ def _error(value: Mapping[str, object]) -> ModelError:
 def _usage(value: object) -> Usage | None:
     if not isinstance(value, dict):
         return None
-    counts = [count_of(value.get(name)) for name in ("input", "cache_read", "cache_write", "output", "reasoning")]
-    return Usage(*counts, estimated=value.get("estimated") is True)
+    plain, read, write, output, thought = (
+        count_of(value.get(name)) for name in ("input", "cache_read", "cache_write", "output", "reasoning")
+    )
+    return Usage(plain, read, write, output, thought, value.get("estimated") is True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ael.models.recording import Entry, RecordingError, Trail, beginning, line, read
@@ -38,7 +39,7 @@ def create(binding: Binding, info: ProviderInfo) -> ModelProvider:
         if binding.inner.provider == "record":
             raise BindingError("a recording cannot record another one")
         secrets = () if binding.inner.key is None else (binding.inner.key,)
-        return RecordingProvider(open_provider(binding.inner), binding.path, Redactor(secrets), binding.inner.model)
+        return RecordingProvider(open_provider(binding.inner), binding.path, Redactor(secrets), binding.inner)
     try:
         return ReplayProvider(read(binding.path), binding.path)
     except RecordingError as problem:
@@ -48,11 +49,11 @@ def create(binding: Binding, info: ProviderInfo) -> ModelProvider:
 class RecordingProvider:
     """Passes everything on to the model that it wraps, and writes down what comes back."""
 
-    def __init__(self, inner: ModelProvider, path: Path, redact: Redactor, model: str) -> None:
+    def __init__(self, inner: ModelProvider, path: Path, redact: Redactor, binding: Binding) -> None:
         self._inner = inner
         self._path = path
         self._redact = redact
-        self._model = model
+        self._binding = binding
         self._begun = False
 
     @property
@@ -68,7 +69,8 @@ class RecordingProvider:
         return self._inner.max_output
 
     def converse(self, spec: ConversationSpec) -> RecordingConversation:
-        return RecordingConversation(self, self._inner.converse(spec), spec)
+        own = replace(spec, model=self._binding.model or spec.model, settings=self._binding.settings)
+        return RecordingConversation(self, self._inner.converse(own), spec)
 
     async def close(self) -> None:
         await self._inner.close()
@@ -78,7 +80,7 @@ class RecordingProvider:
         data = line(entry)
         with self._path.open("ab" if self._begun else "wb") as file:
             if not self._begun:
-                file.write(beginning(self._model, self._inner.name))
+                file.write(beginning(self._binding.model, self._inner.name))
             file.write(self._redact(data.decode()).encode())
         self._begun = True
 
@@ -90,6 +92,7 @@ class RecordingConversation:
         self._provider = provider
         self._inner = inner
         self._trail = Trail(spec)
+        self._written = 0
 
     @property
     def size(self) -> int:
@@ -108,7 +111,8 @@ class RecordingConversation:
         self._trail.answers(answers)
 
     async def ask(self, max_tokens: int, last: bool, on_event: Callable[[ModelEvent], None] | None) -> ModelTurn:
-        request, steps = self._trail.request(last), tuple(self._trail.steps)
+        request, steps = self._trail.request(last), tuple(self._trail.steps[self._written :])
+        self._written += len(steps)
         try:
             turn = await self._inner.ask(max_tokens, last, on_event)
         except ModelError as error:
