@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from ael.types.fault import FaultKind
 from ael.types.signature import Repeat
 from ael.types.spec import BudgetSpec
 from ael.types.type import FloatType, IntType, Named, StringType
-from tests.run.fakes import FakeModel, call, calls, final, model, said
+from tests.run.fakes import FakeClock, FakeModel, call, calls, final, model, said
 from tests.run.helpers import ORDER, TEXT, Collected, code, engine, fault_of, node, parameter, run, tool, uncertain_of, unit, value_of
 from ael.run.bindings import Options
 
@@ -34,13 +35,15 @@ class Body:
         return value
 
 
-def program(*replies: Any, tools: Any = (), forever: bool = False, model_: FakeModel | None = None, **settings: Any) -> tuple[Any, FakeModel]:
+def program(
+    *replies: Any, tools: Any = (), forever: bool = False, model_: FakeModel | None = None, bound: Any = None, **settings: Any
+) -> tuple[Any, FakeModel]:
     fake = model_ or model(*replies, forever=forever)
     settings.setdefault("parameters", (parameter("q"),))
     parameters = settings.pop("parameters")
     names = [one.spec.name.partition(".")[2] for one in tools]
     made = unit(tools=tools, nodes=[node("answer", *parameters, tools=names, **settings)])
-    return engine(made, fake), fake
+    return engine(made, fake, **(bound or {})), fake
 
 
 def answers(fake: FakeModel, at: int = -1) -> list[ToolAnswer]:
@@ -388,15 +391,18 @@ def test_a_turn_with_calls_and_no_text_round_trips() -> None:
 
 def test_an_uncertain_call_ends_the_node_with_its_transcript() -> None:
     """K26: a model does not guess what happened. The call after it is answered and not run."""
-    import asyncio
+    clock = FakeClock()
 
     async def lost(k: Any) -> str:
+        clock.advance(1)
         await asyncio.sleep(60)
         return ""
 
     after = Body("x")
     made, fake = program(
-        calls(call("pay", {}), call("look", {})), tools=[tool("pay", lost, repeat=Repeat.RECONCILE, timeout=20), tool("look", after)]
+        calls(call("pay", {}), call("look", {})),
+        tools=[tool("pay", lost, repeat=Repeat.RECONCILE, timeout=20), tool("look", after)],
+        bound={"clock": clock},
     )
     ending = uncertain_of(run(made, "answer", ASK))
     assert ending.operation == "main.pay"
