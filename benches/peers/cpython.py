@@ -23,7 +23,7 @@ def loops(n: int) -> int:
 
 def records(n: int) -> int:
     at = {"x": 0, "y": 0, "label": "start"}
-    for i in range(n):
+    for i in range(1, n + 1):
         at = {**at, "x": at["x"] + i, "y": at["y"] + at["x"] % 7}
     return at["x"] + at["y"]
 
@@ -37,7 +37,7 @@ def calls(n: int) -> int:
 def strings(n: int) -> int:
     found = 0
     last = ""
-    for i in range(n):
+    for i in range(1, n + 1):
         text = f"order {i} of {n}"
         if "7" in text and text != last:
             found = found + 1

@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from openai import AsyncOpenAI
 from pydantic import BaseModel
 from pydantic_ai import Agent, ModelResponse, NativeOutput, TextPart, ToolCallPart, UsageLimits
 from pydantic_ai.models.function import FunctionModel
@@ -46,13 +47,14 @@ def turns(request: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def classify() -> Any:
-    provider = OpenAIProvider(base_url=os.environ["BENCH_MODEL_URL"], api_key="none")
+    client = AsyncOpenAI(base_url=os.environ["BENCH_MODEL_URL"], api_key="none", max_retries=0, timeout=600)
+    provider = OpenAIProvider(openai_client=client)
     agent = Agent(
         OpenAIChatModel("json", provider=provider), instructions=scenario.SORT, output_type=NativeOutput(Sorted)
     )
 
     async def call() -> None:
-        ended = await agent.run(scenario.TICKET, model_settings={"timeout": 600})
+        ended = await agent.run(scenario.TICKET)
         assert ended.output.topic == "Refund"
 
     return call
