@@ -59,6 +59,8 @@ class Graph:
 
     context: Context
     bits: dict[str, int] = field(default_factory=dict)
+    order: list[str] = field(default_factory=list)
+    """The permissions in the order of their bits."""
     units: dict[str, Unit] = field(default_factory=dict)
     plain: list[tuple[Unit, str]] = field(default_factory=list)
     """Code that must be plain, with what it is in the user's words."""
@@ -74,7 +76,12 @@ class Graph:
 
     def names(self, total: int) -> frozenset[str]:
         """The permissions of an effect set."""
-        return frozenset(name for name, bit in self.bits.items() if total & bit)
+        rest, found = total >> _FIRST_PERMISSION, []
+        while rest:
+            low = rest & -rest
+            found.append(self.order[low.bit_length() - 1])
+            rest ^= low
+        return frozenset(found)
 
     def effects(self, key: str, uncertain: bool, tainted: bool = False) -> Effects:
         """What running a unit can do."""
@@ -133,6 +140,7 @@ def build(context: Context, declared: Declared, providers: dict[str, list[str]])
     graph = Graph(context, providers=providers)
     for at, name in enumerate(context.permissions):
         graph.bits[name] = 1 << (_FIRST_PERMISSION + at)
+        graph.order.append(name)
     keys: dict[n.Node, str] = {
         symbol.node: key for key, symbol in context.collected.symbols.items() if isinstance(symbol.node, n.FunctionDecl)
     }

@@ -45,13 +45,6 @@ class Flow:
         self.depth = 0
         self.again = False
         self.widen = False
-        self.table: dict[type, Callable[[Any], int]] = {
-            n.Reference: self._name, n.FieldAccess: self._name, n.StringLit: self._string, n.Call: self._call, n.If: self._if,
-            n.Match: self._match, n.Catch: self._catch, n.Lambda: self._escaping, n.Block: self._block, n.ParallelFor: self._parallel,
-            n.Let: self._let, n.Assign: self._assign, n.For: self._for, n.While: self._while, n.Return: self._return,
-            n.Fail: self._fail, n.ExprStatement: lambda s: self.eval(s.value), n.Try: lambda t: self.eval(t.operand),
-            n.IntLit: _clean, n.BoolLit: _clean, n.NullLit: _clean, n.FloatLit: _clean, n.MoneyLit: _clean, n.DurationLit: _clean,
-        }  # fmt: skip
 
     # --- a whole body -----------------------------------------------------------------------------------------------
 
@@ -68,11 +61,10 @@ class Flow:
 
     def eval(self, node: n.Node) -> int:
         """The bits of a node's value."""
-        known = self.table.get(type(node))
         if self.depth > _DEPTH:
             return TAINTED
         self.depth += 1
-        found = known(node) if known is not None else self._any(node)
+        found = _TABLE.get(type(node), Flow._any)(self, node)
         self.depth -= 1
         return found
 
@@ -81,6 +73,15 @@ class Flow:
         found = 0
         for child in node.children():
             found |= self.eval(child)
+        return found
+
+    def _binary(self, node: n.Binary) -> int:
+        return self.eval(node.left) | self.eval(node.right)
+
+    def _list(self, node: n.ListLit) -> int:
+        found = 0
+        for item in node.items:
+            found |= self.eval(item)
         return found
 
     def _string(self, node: n.StringLit) -> int:
@@ -422,5 +423,17 @@ class Flow:
         return 0
 
 
-def _clean(node: n.Node) -> int:
+def _clean(flow: Flow, node: n.Node) -> int:
     return 0
+
+
+_TABLE: dict[type, Callable[[Flow, Any], int]] = {
+    n.Reference: Flow._name, n.FieldAccess: Flow._name, n.StringLit: Flow._string, n.Call: Flow._call, n.If: Flow._if,
+    n.Match: Flow._match, n.Catch: Flow._catch, n.Lambda: Flow._escaping, n.Block: Flow._block, n.ParallelFor: Flow._parallel,
+    n.Let: Flow._let, n.Assign: Flow._assign, n.For: Flow._for, n.While: Flow._while, n.Return: Flow._return, n.Fail: Flow._fail,
+    n.ExprStatement: lambda f, s: f.eval(s.value), n.Try: lambda f, t: f.eval(t.operand), n.FieldValue: lambda f, v: f.eval(v.value),
+    n.Index: lambda f, i: f.eval(i.target) | f.eval(i.index), n.Binary: Flow._binary, n.ListLit: Flow._list,
+    n.Name: _clean, n.TextPart: _clean, n.IntLit: _clean, n.BoolLit: _clean, n.NullLit: _clean, n.FloatLit: _clean,
+    n.MoneyLit: _clean, n.DurationLit: _clean,
+}  # fmt: skip
+"""How each form is followed; any other is made of its parts."""

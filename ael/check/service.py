@@ -102,18 +102,15 @@ def check(context: Context, graph: Graph, draft: ProvideDraft, operations: dict[
     grant.provider(context, scope, graph, keys, node, draft.clauses.get(n.Grants), draft.grants)
     if draft.service is None:
         return
-    own = {
-        name.rpartition(".")[2]: operation
-        for name, operation in operations.items()
-        if name.rpartition(".")[0] == draft.service.name
-    }
+    declared = draft.service.node.operations if isinstance(draft.service.node, n.ServiceDecl) else ()
+    known = [operation.name.text for operation in declared]
+    own = {name: operations[full] for name in known if (full := f"{draft.service.name}.{name}") in operations}
     for function in node.functions:
         operation = own.pop(function.name.text, None)
         key = draft.functions.get(function.name.text)
         if key is None:
             continue
         if operation is None:
-            known = [op.rpartition(".")[2] for op in operations if op.startswith(f"{draft.service.name}.")]
             hint, fix = suggestion(scope.source, function.name.span, function.name.text, known)
             message = f"the service `{short(draft.service.name)}` has no operation `{function.name.text}`{hint}"
             context.report("AEL0626", message, scope.name, function.name, fix=fix)

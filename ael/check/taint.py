@@ -10,7 +10,7 @@ from ael.check import service, tool
 from ael.check.basis import Context, short
 from ael.check.collect import ModuleScope
 from ael.check.component import components
-from ael.check.effect import Graph
+from ael.check.effect import ACTS, Graph
 from ael.check.flow import Flow
 from ael.check.program import Local
 from ael.check.summary import TAINTED, Shared, Sink, Summary, Target
@@ -94,7 +94,8 @@ def analyse(program: Program) -> Taint:
     shared = Shared(analysis.target, bits, len(bits) + 1)
     units = program.graph.units
     following = {key: [use.target for use in unit.uses if use.target is not None] for key, unit in units.items()}
-    bodies = _bodies(program)
+    trusting = _trusting(program)
+    bodies = _bodies(program, None if trusting else _reached(program, following))
     for group in components(following):
         own = [key for key in group if key in bodies]
         again = bool(own)
@@ -106,7 +107,7 @@ def analyse(program: Program) -> Taint:
                 before = summary.state()
                 _follow(shared, scope, summary, parameters, body)
                 again = again or ((len(group) > 1 or key in following[key]) and summary.state() != before)
-    for draft in program.nodes.values():
+    for draft in program.nodes.values() if trusting else ():
         if isinstance(draft.node.body, n.ModelBody):
             _model_body(shared, draft, draft.node.body)
     outside = _stores(shared, bits)
@@ -119,10 +120,32 @@ def analyse(program: Program) -> Taint:
 _Body = tuple[ModuleScope, tuple[n.Parameter, ...], n.Node]
 
 
-def _bodies(program: Program) -> dict[str, _Body]:
-    """The code of every callable by its key."""
+def _trusting(program: Program) -> bool:
+    """Whether anything takes only clean values, or releases others: then all code is followed, else only what can bring outside data."""
+    collected = program.context.collected
+    if any(p.trusted for signature in collected.signatures.values() for p in signature.parameters):
+        return True
+    return any(info.name == "release" for scope in collected.modules.values() for info in scope.tables.calls.values())
+
+
+def _reached(program: Program, following: dict[str, list[str]]) -> set[str]:
+    """The units that act, and what they call."""
+    found = {key for key, unit in program.graph.units.items() if unit.total & ACTS and "#" not in key}
+    pending = list(found)
+    while pending:
+        for target in following[pending.pop()]:
+            if target not in found:
+                found.add(target)
+                pending.append(target)
+    return found
+
+
+def _bodies(program: Program, wanted: set[str] | None) -> dict[str, _Body]:
+    """The code of every callable by its key, or of those that are wanted."""
     found: dict[str, _Body] = {}
     for key, unit in program.graph.units.items():
+        if wanted is not None and key not in wanted:
+            continue
         scope = program.context.collected.modules[unit.module]
         symbol = program.context.collected.symbols.get(key)
         match symbol.node if symbol is not None else None:

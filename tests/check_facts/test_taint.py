@@ -287,7 +287,7 @@ node answer(question: String) -> String
 
 def test_a_provider_may_be_called_from_elsewhere() -> None:
     source = main(
-        "to",
+        "send(to, used)",
         """
 service Post {
   /// Send.
