@@ -182,7 +182,10 @@ class FakeClock:
             self._now += max(0.0, due[0].when - self._monotonic)
             self._monotonic = max(self._monotonic, due[0].when)
             due[0].live = False
-            due[0].callback()
+            try:
+                asyncio.get_running_loop().call_soon(due[0].callback)
+            except RuntimeError:
+                due[0].callback()
         self._timers = [timer for timer in self._timers if timer.live]
         self._now += end - self._monotonic
         self._monotonic = end
