@@ -16,7 +16,7 @@ from ael.source import Source, Span
 from ael.syntax.characters import check_characters, unexpected
 from ael.syntax.numbers import number_kind, number_problem
 from ael.syntax.tables import SYMBOLS
-from ael.syntax.tokens import MAX_CHAIN, MAX_DIGITS, MAX_NESTING, Piece, RawComment, Tokens
+from ael.syntax.tokens import MAX_CHAIN, MAX_DIGITS, MAX_NESTING, MAX_PROBLEMS, Piece, RawComment, Tokens
 from ael.syntax.words import (
     BRACKETS,
     CAN_END,
@@ -111,6 +111,7 @@ class _Lexer:
         self.resync = resync
         self.tokens = Tokens(source)
         self.first = 0
+        self.reported = 0
         self.sound = True
         self.deep = False
         self.lost = False
@@ -169,9 +170,11 @@ class _Lexer:
             elif group == _END:
                 break
             else:
-                code, message, width, notes = unexpected(text, start)
-                at = start + width
-                self.problem(code, message, start, at, *notes)
+                self.sound = False
+                if self.reported < MAX_PROBLEMS:
+                    code, message, width, notes = unexpected(text, start)
+                    at = start + width
+                    self.problem(code, message, start, at, *notes)
                 newline = False
                 continue
 
@@ -382,7 +385,11 @@ class _Lexer:
     def problem(self, code: str, message: str, start: int, end: int, *notes: str) -> None:
         """Report, and do not parse the declaration."""
         self.sound = False
-        self.bag.report(code, message, self.source, Span(start, end), notes=notes)
+        self.reported += 1
+        if self.reported == MAX_PROBLEMS:
+            notes = (*notes, "further problems of this file are not shown")
+        if self.reported <= MAX_PROBLEMS:
+            self.bag.report(code, message, self.source, Span(start, end), notes=notes)
 
     def report_open(self, opened: _Open) -> None:
         """Say that a bracket or string is never closed, where it opens; not when a string without an end may have eaten the other half."""

@@ -4,6 +4,7 @@ A node is filled as its open twin and then given its class: half the time of a c
 """
 
 # mypy: disable-error-code="misc,assignment"
+# fmt: off
 # ruff: noqa
 
 from __future__ import annotations

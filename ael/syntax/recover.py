@@ -34,17 +34,23 @@ def resume(context: Context, states: list[int], values: list[Any], begins: list[
     The stack is cut back to the list, and what follows is read from the next line of the same block, or its end.
     """
     texts, kinds = context.tokens.texts, context.tokens.kinds
-    size = len(states)
+    size, closed, depth = len(states), 0, 0
     while size > 1:
-        row = GOTO[states[size - 1]]
-        found = next((item for item in _ITEMS if item in row), -1)
-        if found >= 0 and begins[size - 1] < at and texts[begins[size - 1]] == "{":
-            break
+        # Brackets that are open are on the stack; those that are closed may be too, not yet reduced.
+        text = texts[values[size - 1]] if isinstance(values[size - 1], int) else ""
+        if text in _CLOSERS:
+            closed += 1
+        elif text in _OPENERS and closed:
+            closed -= 1
+        elif text in _OPENERS:
+            row = GOTO[states[size - 1]]
+            found = next((item for item in _ITEMS if item in row), -1)
+            if found >= 0 and text == "{":
+                break
+            depth += 1
         size -= 1
     else:
         return -1
-    # What was opened above it and not closed is still on the stack.
-    depth = sum(1 for value in values[size:] if isinstance(value, int) and texts[value] in _OPENERS)
     opened = begins[size - 1]
     end = _skip(texts, kinds, at, piece.end, depth)
     if end < 0:

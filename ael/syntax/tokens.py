@@ -16,6 +16,9 @@ MAX_CHAIN = 100
 MAX_TREE = 200
 """How many levels a declaration's tree may have: what later phases, which recurse, can walk safely."""
 
+MAX_PROBLEMS = 200
+"""Problems of a file that are reported, by the lexer and by the parser each."""
+
 MAX_DIGITS = 1_233
 """Digits of a number: an `Int` has up to 4,096 bits."""
 

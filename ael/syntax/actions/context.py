@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 from ael.diagnostics.diagnostic import Bag
 from ael.source import Source, Span
 from ael.syntax import nodes as n
-from ael.syntax.tokens import RawComment, Tokens
+from ael.syntax.tokens import MAX_PROBLEMS, RawComment, Tokens
 
 Names: TypeAlias = tuple[n.Name, ...]
 
@@ -15,7 +15,7 @@ Names: TypeAlias = tuple[n.Name, ...]
 class Context:
     """The tokens of the file, and where problems go. An action is `action(context, start, end, *values)`."""
 
-    __slots__ = ("bag", "broken", "docs", "source", "starts", "text", "texts", "tokens")
+    __slots__ = ("bag", "broken", "docs", "reported", "source", "starts", "text", "texts", "tokens")
 
     def __init__(self, tokens: Tokens, bag: Bag) -> None:
         self.tokens = tokens
@@ -26,10 +26,16 @@ class Context:
         self.text = tokens.source.text
         self.bag = bag
         self.broken = False
+        self.reported = 0
 
     def problem(self, code: str, message: str, start: int, end: int, *notes: str) -> None:
         """Report something that the tables cannot say; the declaration is left out."""
         self.broken = True
+        self.reported += 1
+        if self.reported > MAX_PROBLEMS:
+            return
+        if self.reported == MAX_PROBLEMS:
+            notes = (*notes, "further problems of this file are not shown")
         self.bag.report(code, message, self.source, Span(start, end), notes=notes)
 
     def undocument(self, token: int) -> None:

@@ -6,6 +6,9 @@ from ael.syntax import nodes as n
 from ael.syntax.actions.context import Context, Head, Signature, items
 from ael.syntax.make import make_doc, make_name, make_path
 
+MAX_PARTS = 32
+"""Parts of a dotted name."""
+
 
 def name(c: Context, s: int, e: int, token: int) -> n.Name:
     return make_name(s, e, c.texts[token])
@@ -20,6 +23,10 @@ def path(c: Context, s: int, e: int, token: int) -> n.Path:
 
 
 def longer_path(c: Context, s: int, e: int, before: n.Path, part: n.Name) -> n.Path:
+    if len(before.parts) >= MAX_PARTS:
+        if len(before.parts) == MAX_PARTS:
+            c.problem("AEL0008", f"a name has at most {MAX_PARTS} parts", part.span.start, part.span.end)
+        return before
     return make_path(s, e, (*before.parts, part))
 
 
