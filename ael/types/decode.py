@@ -103,7 +103,7 @@ def reader(
 def _reader(type: Type, table: _Table, limits: Limits, max_bytes: int) -> Callable[[bytes | str], object]:
     decimals = needs_decimals(type, table.definitions)
     bounded = not recursive(type, table.definitions) and bounds_depth(type, table.definitions, limits.depth)
-    fast = _emitter(table, limits, Direction.DECODE, False, decimals).function(type)
+    fast = _emitter(table, limits, Direction.DECODE, False, decimals, True).function(type)
 
     def read_value(text: bytes | str) -> object:
         try:
@@ -114,14 +114,14 @@ def _reader(type: Type, table: _Table, limits: Limits, max_bytes: int) -> Callab
             return fast(tree)
         except Misfit:
             pass
-        raise _explain(type, table, limits, Direction.DECODE, decimals, tree)
+        raise _explain(_emitter(table, limits, Direction.DECODE, True, decimals, True), type, limits, tree)
 
     return read_value
 
 
 @lru_cache(maxsize=2_048)
 def _codec(type: Type, table: _Table, limits: Limits, direction: Direction) -> Decoder:
-    fast = _emitter(table, limits, direction, False, False).function(type)
+    fast = _emitter(table, limits, direction, False, False, False).function(type)
     unbounded = recursive(type, table.definitions)
 
     def convert(value: object) -> object:
@@ -131,20 +131,22 @@ def _codec(type: Type, table: _Table, limits: Limits, direction: Direction) -> D
             return fast(value)
         except Misfit:
             pass
-        raise _explain(type, table, limits, direction, False, value)
+        raise _explain(_emitter(table, limits, direction, True, False, False), type, limits, value)
 
     return convert
 
 
 @lru_cache(maxsize=256)
-def _emitter(table: _Table, limits: Limits, direction: Direction, full: bool, decimals: bool) -> Emitter:
-    frame = Frame(direction, full, limits, decimals, {**_GLOBALS, "J": support.JsonWalk(limits)})
+def _emitter(
+    table: _Table, limits: Limits, direction: Direction, full: bool, decimals: bool, from_text: bool
+) -> Emitter:
+    frame = Frame(direction, full, limits, decimals, from_text, {**_GLOBALS, "J": support.JsonWalk(limits)})
     return Emitter(table.definitions, frame)
 
 
-def _explain(type: Type, table: _Table, limits: Limits, direction: Direction, decimals: bool, value: object) -> DecodeError:
+def _explain(emitter: Emitter, type: Type, limits: Limits, value: object) -> DecodeError:
     """Everything that is wrong with a value that does not fit."""
-    full = _emitter(table, limits, direction, True, decimals).function(type)
+    full = emitter.function(type)
     problems = Collector(limits.problems)
     try:
         full(value, (), problems)

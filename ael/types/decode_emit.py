@@ -128,10 +128,7 @@ class Emitter:
         lines = [*self._kind("dict", show(type)), *self._count(type.min, type.max), "m = {}"]
         long = self._frame.fail(f"size(p, len(k.encode('utf-8', 'surrogatepass')), None, {limit}, 'bytes')")
         keys = [f"if len(k) > {limit // 4} and too_long(k, {limit}): {long}"]
-        if self._frame.direction is not Direction.DECODE:
-            bad = self._frame.fail("kind(p, 'text as a key', k)")
-            keys = [f"if type(k) is not str or not clean(k):\n  {bad}{'; continue' if self._frame.full else ''}", *keys]
-        body = [*keys, *self._start("r"), *self._value(type.value, "v", "r", "(*p, k)"), "m[k] = r"]
+        body = [*self._sound_key(), *keys, *self._start("r"), *self._value(type.value, "v", "r", "(*p, k)"), "m[k] = r"]
         return [*lines, "for k, v in x.items():", *_deeper(body), "return m"]
 
     def _record(self, fields: Sequence[FieldDef], expected: str, *, is_open: bool) -> list[str]:
@@ -168,8 +165,15 @@ class Emitter:
         if is_open:
             names = frame.constant(frozenset(known))
             extra = self._value(_JSON, "v", "r[k]", "(*p, k)")
-            lines += ["for k, v in x.items():", f" if k not in {names}:", *_deeper(_deeper(extra))]
+            lines += ["for k, v in x.items():", f" if k not in {names}:", *_deeper(_deeper([*self._sound_key(), *extra]))]
         return [*lines, "return r"]
+
+    def _sound_key(self) -> list[str]:
+        """Lines that refuse the key `k` where it is no text that can be written."""
+        if self._frame.from_text:
+            return []
+        bad = self._frame.fail("kind(p, 'text as a key', k)")
+        return ["if type(k) is not str or not clean(k):", f" {bad}", *([" continue"] if self._frame.full else [])]
 
     def _field(self, at: int, field: FieldDef) -> list[str]:
         """Lines that set `v…` from `a…`; an optional field that is absent stays Z."""

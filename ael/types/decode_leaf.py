@@ -50,12 +50,17 @@ class Direction(Enum):
 
 @dataclass(slots=True)
 class Frame:
-    """What generated code is written with: `constants` are its globals, `decimals` says that floats come as Decimals."""
+    """What generated code is written with; `constants` are its globals.
+
+    `from_text` says that the value comes from the reader, so that its texts and keys are sound; `decimals`, that floats come as
+    Decimals.
+    """
 
     direction: Direction
     full: bool
     limits: Limits
     decimals: bool
+    from_text: bool
     constants: dict[str, object]
     _names: dict[int, str] = field(default_factory=dict)
 
@@ -160,7 +165,7 @@ def _string(type: StringType, frame: Frame, x: str, out: str, path: str, kind: s
     if type.format is not None and type.format in FORMATS:
         expected = f"text in the format {type.format}"
         checks.append(f"if not {frame.constant(FORMATS[type.format])}({x}): {frame.fail(f'kind({path}, {expected!r}, {x})')}")
-    if frame.direction is not Direction.DECODE:
+    if not frame.from_text:
         expected = "valid Unicode, without half a surrogate pair"
         checks.append(f"if not {x}.isascii() and not clean({x}): {frame.fail(f'kind({path}, {expected!r}, {x})')}")
     if x != out:
