@@ -53,7 +53,7 @@ class ProviderModule(Protocol):
         """Make the provider. Raises `BindingError`; sends nothing."""
 
 
-DialectName = Literal["openai", "anthropic", "llama", "plain"]
+DialectName = Literal["openai", "anthropic", "compatible", "none"]
 """A name of `ael.types.dialect.DIALECTS`. It says the wire habits too: all but OpenAI itself get the careful ones
 (`ael/models/openai.py`).
 """
@@ -67,7 +67,7 @@ class ProviderInfo:
 
     name: str
     module: str
-    dialect: DialectName = "plain"
+    dialect: DialectName = "none"
     endpoint: str | None = None
     key_variable: str | None = None
     needs_key: bool = False
@@ -85,15 +85,17 @@ PROVIDERS: Mapping[str, ProviderInfo] = {
     for info in (
         _wire("openai", "openai", "https://api.openai.com/v1", "OPENAI_API_KEY"),
         _wire("anthropic", "anthropic", "https://api.anthropic.com", "ANTHROPIC_API_KEY", "anthropic"),
-        _wire("openrouter", "plain", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
-        _wire("groq", "plain", "https://api.groq.com/openai/v1", "GROQ_API_KEY"),
-        _wire("mistral", "plain", "https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
-        _wire("deepseek", "plain", "https://api.deepseek.com", "DEEPSEEK_API_KEY"),
-        _wire("gemini", "plain", "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY", prices="google"),
-        ProviderInfo("ollama", "ael.models.openai", "llama", "http://127.0.0.1:11434/v1", prices="ollama"),
-        ProviderInfo("vllm", "ael.models.openai", "plain", "http://127.0.0.1:8000/v1", "VLLM_API_KEY"),
-        ProviderInfo("llamacpp", "ael.models.openai", "llama", "http://127.0.0.1:8080/v1", "LLAMA_API_KEY"),
-        ProviderInfo("local", "ael.models.local", "llama"),
+        _wire("openrouter", "compatible", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+        _wire("groq", "compatible", "https://api.groq.com/openai/v1", "GROQ_API_KEY"),
+        _wire("mistral", "compatible", "https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
+        _wire("deepseek", "compatible", "https://api.deepseek.com", "DEEPSEEK_API_KEY"),
+        _wire(
+            "gemini", "compatible", "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY", prices="google"
+        ),
+        ProviderInfo("ollama", "ael.models.openai", "compatible", "http://127.0.0.1:11434/v1", prices="ollama"),
+        ProviderInfo("vllm", "ael.models.openai", "compatible", "http://127.0.0.1:8000/v1", "VLLM_API_KEY"),
+        ProviderInfo("llamacpp", "ael.models.openai", "compatible", "http://127.0.0.1:8080/v1", "LLAMA_API_KEY"),
+        ProviderInfo("local", "ael.models.local", "compatible"),
         ProviderInfo("scripted", "ael.models.scripted_binding"),
         ProviderInfo("replay", "ael.models.replay"),
         ProviderInfo("record", "ael.models.replay"),
