@@ -20,7 +20,7 @@ from ael.types.value import Secret
 
 @dataclass(frozen=True, slots=True)
 class BoundModel:
-    """A declared model as the deployment binds it. `model` is the provider's own name of it; `fallback` a declared model's qualified name."""
+    """A declared model as the deployment binds it. `model` is the provider's name of it, `fallback` a declared model's qualified name."""
 
     provider: ModelProvider
     model: str

@@ -57,8 +57,21 @@ class Account:
     """
 
     __slots__ = (
-        "_held_cost", "_held_tokens", "_lock", "_told", "chain", "cost", "limit", "meter", "name", "path", "steps", "tokens", "tool_calls", "unpriced",
-    )  # fmt: skip
+        "_held_cost",
+        "_held_tokens",
+        "_lock",
+        "_told",
+        "chain",
+        "cost",
+        "limit",
+        "meter",
+        "name",
+        "path",
+        "steps",
+        "tokens",
+        "tool_calls",
+        "unpriced",
+    )
 
     def __init__(self, name: str, limit: BudgetSpec, parent: Account | None = None, path: str = "") -> None:
         self.name = name

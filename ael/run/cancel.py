@@ -1,4 +1,4 @@
-"""The end of a run: a cancel is a typed outcome, and what was started is joined before anything it uses is cleaned up (features A2.11, B15)."""
+"""The end of a run: a cancel is a typed outcome, and what was started is joined before what it uses is cleaned up (A2.11, B15)."""
 
 from __future__ import annotations
 

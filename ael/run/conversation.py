@@ -1,4 +1,4 @@
-"""Talking to a model: one logical call is one turn, over as many wire attempts as availability asks for; each attempt reserves and is charged.
+"""Talking to a model: one logical call is one turn, over as many wire attempts as availability asks for, each reserved and charged.
 
 Fallback models are used only while a model is unavailable. What `Retry-After` asks for is kept to: a wait for it is a deferral, which
 uses up no attempt and is bounded in number.
@@ -80,7 +80,7 @@ class Link:
         self.until = 0.0
         self.spec = ConversationSpec(
             bound.model, bound.settings, setup.system, setup.offers, setup.output, setup.tool_choice, setup.parallel_calls
-        )  # fmt: skip
+        )
 
 
 class Asked:

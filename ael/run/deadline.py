@@ -21,7 +21,7 @@ class Expired(Exception):
 
 
 class Deadline:
-    """`with Deadline(clock, seconds, …):`; None seconds never expires. Enclosing ones are its `parent`, so that the time left is the least."""
+    """`with Deadline(clock, seconds, …):`; None never expires. Enclosing ones are its `parent`, so that the time left is the least."""
 
     __slots__ = ("_cancelling", "_clock", "_pauses", "_since", "_task", "_timer", "absolute", "fired", "name", "parent", "when")
 

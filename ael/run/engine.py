@@ -124,9 +124,20 @@ class Engine:
         deadline = Deadline(clock, seconds, "the run", absolute)
         trace = Trace(run_id, bindings.sinks, clock, world.masker, options.content) if bindings.sinks else None
         return Run(
-            world, run_id, name, options.tenant, options.caller, Rights("the run", None, layers),
-            Account("the run", limit, options.tenant_account), deadline, journal, arguments, trace, trace_parent(options.trace_parent), options.on_event,
-        )  # fmt: skip
+            world,
+            run_id,
+            name,
+            options.tenant,
+            options.caller,
+            Rights("the run", None, layers),
+            Account("the run", limit, options.tenant_account),
+            deadline,
+            journal,
+            arguments,
+            trace,
+            trace_parent(options.trace_parent),
+            options.on_event,
+        )
 
     async def _visit(self, run: Run, name: str, problem: Fault | None) -> Outcome:
         async def work(scope: Scope) -> object:

@@ -166,6 +166,20 @@ class Logged:
 
 
 Event: TypeAlias = (
-    RunStarted | RunFinished | NodeStarted | NodeFinished | TurnStarted | Text | Partial | TurnFinished | ToolStarted | ToolFinished
-    | BudgetReached | ApprovalAsked | ApprovalDecided | Retried | FellBack | Logged
-)  # fmt: skip
+    RunStarted
+    | RunFinished
+    | NodeStarted
+    | NodeFinished
+    | TurnStarted
+    | Text
+    | Partial
+    | TurnFinished
+    | ToolStarted
+    | ToolFinished
+    | BudgetReached
+    | ApprovalAsked
+    | ApprovalDecided
+    | Retried
+    | FellBack
+    | Logged
+)

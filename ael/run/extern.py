@@ -29,9 +29,7 @@ class Extern:
     def __init__(self, function: Callable[..., object], fails: frozenset[str]) -> None:
         self.function = function
         self.fails = fails
-        self.asynchronous = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-            getattr(function, "__call__", None)
-        )  # noqa: B004
+        self.asynchronous = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
         try:
             parameter = inspect.signature(function).parameters.get("call")
         except (TypeError, ValueError):
@@ -72,7 +70,7 @@ def context_of(scope: Scope, step: Step, permission: str | None, cancelled: Call
     deadline = float("inf") if left is None else run.world.clock.now() + left
     return CallContext(
         run.id, step.path, step.key, run.tenant, run.caller, permission or "", deadline, child_of(run.trace_parent), {}, cancelled
-    )  # fmt: skip
+    )
 
 
 async def in_thread(run: Run, function: Callable[[], object], stopped: threading.Event) -> object:

@@ -119,9 +119,16 @@ class Visit:
 
     def _end_span(self, span: OpenSpan, turn: ModelTurn, link: Link, usage: Usage, cost: str | None, cut: bool) -> None:
         attributes: dict[str, object] = {
-            "model": link.bound.model, "stop": turn.stop.value, "input": usage.input, "output": usage.output, "cache_read": usage.cache_read,
-            "cache_write": usage.cache_write, "reasoning": usage.reasoning, "estimated": usage.estimated, "cost": cost,
-        }  # fmt: skip
+            "model": link.bound.model,
+            "stop": turn.stop.value,
+            "input": usage.input,
+            "output": usage.output,
+            "cache_read": usage.cache_read,
+            "cache_write": usage.cache_write,
+            "reasoning": usage.reasoning,
+            "estimated": usage.estimated,
+            "cost": cost,
+        }
         if cut:
             attributes["cut"] = True
         if turn.text and looks_like_call(turn.text):
@@ -233,9 +240,14 @@ class Visit:
             limit = account.limit.steps
             if limit is not None and account.steps >= limit:
                 return Fault(
-                    FaultKind.BUDGET_EXHAUSTED, f"{account.name} has used {account.steps} of {limit} model steps", limit="steps",
-                    spender=account.name, spender_path=account.path, used=account.steps, of=limit,
-                )  # fmt: skip
+                    FaultKind.BUDGET_EXHAUSTED,
+                    f"{account.name} has used {account.steps} of {limit} model steps",
+                    limit="steps",
+                    spender=account.name,
+                    spender_path=account.path,
+                    used=account.steps,
+                    of=limit,
+                )
         return Fault(FaultKind.BUDGET_EXHAUSTED, "no model step is left", limit="steps")
 
     def _complete(self, details: dict[str, object]) -> None:
@@ -253,7 +265,14 @@ def usage_of_account(scope: Scope) -> dict[str, object]:
     account = scope.account
     meter = account.meter
     return {
-        "steps": account.steps, "tool_calls": account.tool_calls, "tokens": account.tokens, "input": meter.input, "cache_read": meter.cache_read,
-        "cache_write": meter.cache_write, "output": meter.output, "reasoning": meter.reasoning, "estimated": meter.estimated,
+        "steps": account.steps,
+        "tool_calls": account.tool_calls,
+        "tokens": account.tokens,
+        "input": meter.input,
+        "cache_read": meter.cache_read,
+        "cache_write": meter.cache_write,
+        "output": meter.output,
+        "reasoning": meter.reasoning,
+        "estimated": meter.estimated,
         "cost": None if account.unpriced else str(account.cost),
-    }  # fmt: skip
+    }

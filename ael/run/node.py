@@ -57,9 +57,16 @@ class NodePlan:
         deadline = Deadline(clock, self.seconds, self.holder, scope.deadline)
         span = run.trace.begin("node", self.short, path, scope.span) if run.trace is not None else None
         inner = Scope(
-            run, self.name, scope.rights.narrowed(self.holder, self.grants), account, deadline, scope.attempts, span or scope.span,
-            scope.level + level, scope.seen,
-        )  # fmt: skip
+            run,
+            self.name,
+            scope.rights.narrowed(self.holder, self.grants),
+            account,
+            deadline,
+            scope.attempts,
+            span or scope.span,
+            scope.level + level,
+            scope.seen,
+        )
         started = 0.0
         if run.listening:
             started = clock.monotonic()
@@ -130,8 +137,22 @@ class ModelNodePlan(NodePlan):
     """A model-driven node, with everything that is the same for all its visits made once."""
 
     __slots__ = (
-        "_chain", "_compiled", "_input", "_offers", "_parameters", "_requirements", "_setup", "_world", "attempts", "model", "offered", "one_call", "output", "output_is_text", "repair",
-    )  # fmt: skip
+        "_chain",
+        "_compiled",
+        "_input",
+        "_offers",
+        "_parameters",
+        "_requirements",
+        "_setup",
+        "_world",
+        "attempts",
+        "model",
+        "offered",
+        "one_call",
+        "output",
+        "output_is_text",
+        "repair",
+    )
 
     def __init__(
         self, world: World, compiled: CompiledNode, short: str, offers: Callable[[NodeSpec], Mapping[str, Offered]]
@@ -199,8 +220,10 @@ class ModelNodePlan(NodePlan):
             chosen: Mapping[str, object] = self._input(*arguments)
             return chosen
         return {
-            name: value for (name, optional), value in zip(self._parameters, arguments, strict=True) if value is not None or not optional
-        }  # fmt: skip
+            name: value
+            for (name, optional), value in zip(self._parameters, arguments, strict=True)
+            if value is not None or not optional
+        }
 
     def _bound(self) -> list[tuple[str, BoundModel]]:
         """The declared model and its fallbacks, as far as they are bound; each once."""

@@ -17,7 +17,7 @@ LOST_REPLY = frozenset({FaultKind.TIMEOUT, FaultKind.DISCONNECTED, FaultKind.MAL
 
 
 def key_of(run: str, path: str, target: str) -> str:
-    """The idempotency key of one logical effect: from run, structural path and tool, never from the attempt, so the same after a restart."""
+    """The idempotency key of one logical effect: from run, structural path and tool, never from the attempt; the same after a restart."""
     return hashlib.sha256(f"{run}\n{path}\n{target}".encode()).hexdigest()[:32]
 
 

@@ -1,4 +1,4 @@
-"""One execution of an entry: tenant, caller, rights, budget, deadline, journal, and what it has told. Nothing here is shared between runs."""
+"""One execution of an entry: tenant, caller, rights, budget, deadline, journal, and what it has told. Runs share nothing here."""
 
 from __future__ import annotations
 
@@ -37,6 +37,7 @@ class Run:
     __slots__ = (
         "_ended",
         "_feeds",
+        "_grace",
         "_interrupted",
         "_on_event",
         "_pending",
@@ -64,7 +65,7 @@ class Run:
         "uncertain",
         "workers",
         "world",
-    )  # fmt: skip
+    )
 
     def __init__(
         self,
@@ -111,6 +112,7 @@ class Run:
         self._task: asyncio.Task[Outcome] | None = None
         self._ended: asyncio.Future[Outcome] | None = None
         self._interrupted = False
+        self._grace: asyncio.TimerHandle | None = None
 
     # --- for the host ---------------------------------------------------------------------------------------------
 
@@ -137,7 +139,7 @@ class Run:
         self.cancelled = reason
         self.note(Entry("cancel", State.PROPOSED, Kind.CANCEL, "", "", "", reason, None, self.world.clock.now(), self.active))
         self._task.cancel()
-        self._task.get_loop().call_later(GRACE, self._abandon)
+        self._grace = self._task.get_loop().call_later(GRACE, self._abandon)
 
     def interrupt(self) -> None:
         """Stop pure code of this run that holds the loop. For a signal handler, which then calls `cancel` through the loop."""
@@ -156,9 +158,13 @@ class Run:
         account = self.account
         cost: Decimal | None = None if account.unpriced else account.cost
         return Spent(
-            account.steps, account.tool_calls, account.meter.attempts, account.meter.usage(), cost,
+            account.steps,
+            account.tool_calls,
+            account.meter.attempts,
+            account.meter.usage(),
+            cost,
             self.world.clock.monotonic() - self._started,
-        )  # fmt: skip
+        )
 
     # --- for what runs inside -------------------------------------------------------------------------------------
 
@@ -172,6 +178,8 @@ class Run:
     def _finish(self, task: asyncio.Task[Outcome]) -> None:
         """The one end: the outcome is set, and no event follows."""
         assert self._ended is not None
+        if self._grace is not None:
+            self._grace.cancel()
         if not self._ended.done():
             if task.cancelled():
                 reason = self.cancelled or "the event loop ended"

@@ -43,8 +43,10 @@ class Step:
             raise Fault(
                 FaultKind.DIVERGED,
                 f"at {self.path} the journal holds {what}, and the program now asks for `{self.target}`",
-                path=self.path, recorded=last.digest, requested=self.digest,
-            )  # fmt: skip
+                path=self.path,
+                recorded=last.digest,
+                requested=self.digest,
+            )
         self.state = last.state
         return last if last.state is State.ANSWERED else None
 
@@ -84,8 +86,19 @@ class Step:
     def _entry(self, state: State, value: object, ending: Ending | None, taint: tuple[str, ...]) -> Entry:
         run = self.run
         return Entry(
-            self.path, state, self.kind, self.target, self.digest, self.key, value, ending, run.world.clock.now(), run.active, taint, self.derived
-        )  # fmt: skip
+            self.path,
+            state,
+            self.kind,
+            self.target,
+            self.digest,
+            self.key,
+            value,
+            ending,
+            run.world.clock.now(),
+            run.active,
+            taint,
+            self.derived,
+        )
 
 
 def logical(path: str) -> str:

@@ -20,6 +20,10 @@ from ael.types.limits import Limits
 T = TypeVar("T")
 _TOKENS = 100_000
 """Tokens that a store remembers; the oldest go first."""
+_TABLES = (
+    "entry (store TEXT, key TEXT, value BLOB NOT NULL, PRIMARY KEY (store, key))",
+    "token (store TEXT, token TEXT, result INTEGER NOT NULL, PRIMARY KEY (store, token))",
+)
 _LIMITS = Limits(string_bytes=1 << 30, entries=1 << 30, depth=128, model_output=1 << 30)
 
 
@@ -134,12 +138,8 @@ class SqliteStore:
         try:
             db.execute("PRAGMA journal_mode = WAL")
             db.execute("PRAGMA synchronous = FULL")
-            db.execute(
-                "CREATE TABLE IF NOT EXISTS entry (store TEXT, key TEXT, value BLOB NOT NULL, PRIMARY KEY (store, key)) WITHOUT ROWID"
-            )
-            db.execute(
-                "CREATE TABLE IF NOT EXISTS token (store TEXT, token TEXT, result INTEGER NOT NULL, PRIMARY KEY (store, token)) WITHOUT ROWID"
-            )
+            for table in _TABLES:
+                db.execute(f"CREATE TABLE IF NOT EXISTS {table} WITHOUT ROWID")
         except sqlite3.Error:
             db.close()
             raise

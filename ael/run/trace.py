@@ -1,4 +1,4 @@
-"""The span tree of a run: run > node > turn > tool > operation. Metadata only, unless the run opts in to content; secrets masked by value."""
+"""The span tree of a run: run > node > turn > tool > operation. Metadata, and content where the run opts in; secrets masked by value."""
 
 from __future__ import annotations
 
@@ -86,9 +86,19 @@ class Trace:
             kept = {key: self._mask.value(value) for key, value in content.items()}
         attributes = {key: self._mask.value(value) for key, value in span.attributes.items()} if span.attributes else {}
         told = Span(
-            self._run, span.sequence, span.parent, span.kind, span.name, span.path, span.start, self._clock.now(), outcome, tuple(sorted(taint)),
-            attributes, kept,
-        )  # fmt: skip
+            self._run,
+            span.sequence,
+            span.parent,
+            span.kind,
+            span.name,
+            span.path,
+            span.start,
+            self._clock.now(),
+            outcome,
+            tuple(sorted(taint)),
+            attributes,
+            kept,
+        )
         for sink in list(self._sinks):
             try:
                 sink.span(told)

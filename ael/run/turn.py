@@ -92,7 +92,7 @@ class Exchange:
 
 def bounded(turn: ModelTurn, answers: tuple[ToolAnswer, ...]) -> tuple[ModelTurn, tuple[ToolAnswer, ...]]:
     """The pair as it goes into the history: long arguments that were refused are left out, so that junk is not sent again (K07)."""
-    if not any([answer.is_error and len(answer.call.arguments or "") > KEPT_ARGUMENTS for answer in answers]):
+    if not any(answer.is_error and len(answer.call.arguments or "") > KEPT_ARGUMENTS for answer in answers):
         return turn, answers
     kept = tuple(
         [

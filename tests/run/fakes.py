@@ -131,7 +131,9 @@ class FakeModel:
         """Nothing is held."""
 
 
-def model(*replies: Reply, forever: bool = False, name: str = "fake", window: int | None = None, max_output: int = 1000) -> FakeModel:
+def model(
+    *replies: Reply, forever: bool = False, name: str = "fake", window: int | None = None, max_output: int = 1000
+) -> FakeModel:
     return FakeModel(list(replies), forever, name, window, max_output)
 
 

@@ -15,7 +15,6 @@ from ael.lower.unit import (
     CompiledUnit,
     Requirement,
 )
-from ael.project.deployment import Defaults
 from ael.run.bindings import Bindings, BoundModel, Options
 from ael.run.engine import Engine
 from ael.run.events import Event
@@ -132,7 +131,12 @@ def node(
 
 
 def code(
-    name: str, body: Code, *parameters: ParameterDef, result: Type = TEXT, grants: frozenset[str] = ALL, budget: BudgetSpec | None = None
+    name: str,
+    body: Code,
+    *parameters: ParameterDef,
+    result: Type = TEXT,
+    grants: frozenset[str] = ALL,
+    budget: BudgetSpec | None = None,
 ) -> CompiledNode:
     """A deterministic node."""
     signature = Signature(f"main.{name}", parameters, result)
@@ -168,9 +172,10 @@ def unit(
     served = operations or {}
     specs = {spec.name: spec for spec in served}
     provide = CompiledProvide(
-        ProvideSpec("main.Orders", "main.Orders", provider_grants), {spec.name.rpartition(".")[2]: body for spec, body in served.items()}
+        ProvideSpec("main.Orders", "main.Orders", provider_grants),
+        {spec.name.rpartition(".")[2]: body for spec, body in served.items()},
     )
-    callables = [*(one.spec for one in tools), *(one.spec for one in nodes), *served]
+    callables: list[ToolSpec | NodeSpec | OperationSpec] = [*(one.spec for one in tools), *(one.spec for one in nodes), *served]
     return CompiledUnit(
         digest=digest,
         definitions={**DEFINITIONS, **(definitions or {})},
@@ -204,7 +209,9 @@ class FlatPrices:
 def engine(program: CompiledUnit, *models: ModelProvider, **bound: Any) -> Engine:
     """An engine with the models bound in the order declared."""
     declared = list(program.models)
-    table = {name: BoundModel(provider, program.models[name].model or name) for name, provider in zip(declared, models, strict=False)}
+    table = {
+        name: BoundModel(provider, program.models[name].model or name) for name, provider in zip(declared, models, strict=False)
+    }
     return Engine(program, Bindings(models=table, **bound))
 
 
@@ -262,5 +269,3 @@ class Collected(list[Event]):
 
     def of(self, kind: type[Event]) -> list[Any]:
         return [event for event in self if isinstance(event, kind)]
-
-

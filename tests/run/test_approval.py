@@ -46,7 +46,13 @@ def test_an_approved_call_runs_once_with_exactly_its_arguments() -> None:
     assert body.got == [(5,)]
     assert len(fake.asked) == 2, "the turn that proposed it is not asked for again"
     [request] = approver.requests
-    assert (request.run, request.step, request.tenant, request.tool, request.role) == ("r7", "answer/turn1/call1", "acme", "main.pay", "boss")
+    assert (request.run, request.step, request.tenant, request.tool, request.role) == (
+        "r7",
+        "answer/turn1/call1",
+        "acme",
+        "main.pay",
+        "boss",
+    )
     assert request.arguments == {"amount": 5}
     assert len(events.of(ApprovalAsked)) == len(events.of(ApprovalDecided)) == 1
 
@@ -54,7 +60,9 @@ def test_an_approved_call_runs_once_with_exactly_its_arguments() -> None:
 @pytest.mark.feature("A4.7")
 def test_a_denial_reaches_the_model_with_its_reason_as_data() -> None:
     body = Body("paid")
-    made, fake = paying(calls(pay(5)), said("I cannot."), approver=FakeApprover(Decision(False, "ann", "too much; ask Bob")), body=body)
+    made, fake = paying(
+        calls(pay(5)), said("I cannot."), approver=FakeApprover(Decision(False, "ann", "too much; ask Bob")), body=body
+    )
     assert value_of(run(made, "answer", ASK)) == "I cannot."
     assert body.got == []
     assert answers(fake)[0].content == "ann did not approve `main.pay`: too much; ask Bob"
@@ -97,7 +105,11 @@ def test_several_pending_approvals_are_independent(order: tuple[int, ...]) -> No
         return decisions[at]
 
     made, fake = paying(
-        calls(pay(10, "a"), pay(20, "b"), pay(30, "c")), said("done"), approver=FakeApprover(decide, decide, decide), body=body, parallel=True
+        calls(pay(10, "a"), pay(20, "b"), pay(30, "c")),
+        said("done"),
+        approver=FakeApprover(decide, decide, decide),
+        body=body,
+        parallel=True,
     )
     assert value_of(run(made, "answer", ASK)) == "done"
     assert sorted(body.got) == [(2,), (10,)]
@@ -111,7 +123,10 @@ def test_what_needs_none_runs_while_others_wait() -> None:
     """Two need an approval, one does not: the free one runs, and the turn waits for all."""
     body = Body("paid")
     made, fake = paying(
-        calls(pay(1), call("look", {}), pay(2)), said("done"), approver=FakeApprover(Decision(True, "ann"), Decision(True, "ann")), body=body
+        calls(pay(1), call("look", {}), pay(2)),
+        said("done"),
+        approver=FakeApprover(Decision(True, "ann"), Decision(True, "ann")),
+        body=body,
     )
     assert value_of(run(made, "answer", ASK)) == "done"
     assert [answer.content for answer in answers(fake)] == ["paid", "seen", "paid"]
@@ -173,7 +188,11 @@ def test_the_execution_edge_refuses_without_an_approval() -> None:
 def test_a_conditional_approval_asks_when_its_condition_holds(amount: int, asked: int) -> None:
     approver = FakeApprover(Decision(True, "ann"))
     made, _ = paying(
-        calls(pay(amount)), said("done"), approver=approver, approval=ApprovalSpec("boss", True), approval_when=lambda amount: amount > 10
+        calls(pay(amount)),
+        said("done"),
+        approver=approver,
+        approval=ApprovalSpec("boss", True),
+        approval_when=lambda amount: amount > 10,
     )
     assert value_of(run(made, "answer", ASK)) == "done"
     assert len(approver.requests) == asked
@@ -208,9 +227,12 @@ def test_the_time_of_a_wait_for_a_person_is_not_work() -> None:
     for deadline in (None, clock.now() + 1800):
         fake = model(calls(call("pay", {})), said("done"))
         made = unit(
-            tools=[tool("pay", body, approval=BOSS)], nodes=[node("answer", parameter("q"), tools=["pay"], budget=BudgetSpec(time=60_000))]
+            tools=[tool("pay", body, approval=BOSS)],
+            nodes=[node("answer", parameter("q"), tools=["pay"], budget=BudgetSpec(time=60_000))],
         )
-        outcome = run(engine(made, fake, approver=FakeApprover(slow), clock=clock), "answer", ASK, Options(caller="c", deadline=deadline))
+        outcome = run(
+            engine(made, fake, approver=FakeApprover(slow), clock=clock), "answer", ASK, Options(caller="c", deadline=deadline)
+        )
         if deadline is None:
             assert value_of(outcome) == "done"
         else:

@@ -20,7 +20,9 @@ from tests.run.helpers import PERMISSIONS, code, engine, fault_of, node, paramet
 from tests.run.test_loop import ASK, Body, answers
 
 
-def proposing(proposed: ProposedCall, *tools: Any, grants: frozenset[str] = frozenset({"read"}), **bound: Any) -> tuple[Any, FakeModel]:
+def proposing(
+    proposed: ProposedCall, *tools: Any, grants: frozenset[str] = frozenset({"read"}), **bound: Any
+) -> tuple[Any, FakeModel]:
     fake = model(calls(proposed), said("done"))
     names = [one.spec.name.partition(".")[2] for one in tools]
     budget = bound.pop("budget", None)
@@ -114,7 +116,9 @@ def test_what_is_encoded_twice_is_unwrapped_once_and_the_trace_says_so() -> None
     """K09: a list that came as text, and the whole object as text."""
     for raw in ('{"xs": "[1,2]"}', json.dumps('{"xs": [1, 2]}')):
         body, spans = Body("ran"), SpanList()
-        made, _ = proposing(ProposedCall("1", "look", raw), tool("look", body, parameter("xs", ListType(IntType()))), sinks=(spans,))
+        made, _ = proposing(
+            ProposedCall("1", "look", raw), tool("look", body, parameter("xs", ListType(IntType()))), sinks=(spans,)
+        )
         run(made, "answer", ASK)
         assert body.got == [([1, 2],)]
         assert any("unwrapped" in str(span.attributes) for span in spans.spans)
@@ -132,7 +136,9 @@ def test_null_for_an_absent_optional_is_its_absence() -> None:
 def test_the_whole_input_has_a_size() -> None:
     body = Body("ran")
     wide = parameter("xs", MapType(StringType()))
-    made, fake = proposing(call("look", {"xs": {f"k{n}": "v" * 10 for n in range(50)}}), tool("look", body, wide, limit=LimitSpec(input=200)))
+    made, fake = proposing(
+        call("look", {"xs": {f"k{n}": "v" * 10 for n in range(50)}}), tool("look", body, wide, limit=LimitSpec(input=200))
+    )
     assert value_of(run(made, "answer", ASK)) == "done"
     assert body.got == []
     assert "200" in answers(fake)[0].content
@@ -149,7 +155,9 @@ def test_every_layer_must_grant(missing: str | None) -> None:
     bound: dict[str, Any] = {"operator": none if missing == "operator" else some}
     if missing == "deployment":
         bound["tools"] = {"main.look": ToolBinding(denied=True)}
-    made, fake = proposing(call("look", {}), tool("look", body), grants=frozenset({"db"} if missing == "node" else {"read"}), **bound)
+    made, fake = proposing(
+        call("look", {}), tool("look", body), grants=frozenset({"db"} if missing == "node" else {"read"}), **bound
+    )
     options = Options(
         caller="c", tenant_layer=none if missing == "tenant" else some, caller_layer=none if missing == "caller" else some
     )

@@ -8,16 +8,30 @@ from typing import Any
 import pytest
 
 from ael.lower.unit import Requirement
+from ael.run.bindings import Options
 from ael.run.events import ToolFinished, TurnFinished
 from ael.run.ports import ModelTurn, Opaque, ProposedCall, Stop, ToolAnswer, Usage
 from ael.types.definition import FieldDef, RecordDef
 from ael.types.fault import FaultKind
 from ael.types.signature import Repeat
-from ael.types.spec import BudgetSpec
+from ael.types.spec import BudgetSpec, LimitSpec
 from ael.types.type import FloatType, IntType, Named, StringType
 from tests.run.fakes import FakeClock, FakeModel, call, calls, final, model, said
-from tests.run.helpers import ORDER, TEXT, Collected, code, engine, fault_of, node, parameter, run, tool, uncertain_of, unit, value_of
-from ael.run.bindings import Options
+from tests.run.helpers import (
+    ORDER,
+    TEXT,
+    Collected,
+    code,
+    engine,
+    fault_of,
+    node,
+    parameter,
+    run,
+    tool,
+    uncertain_of,
+    unit,
+    value_of,
+)
 
 
 class Body:
@@ -84,7 +98,10 @@ def test_without_tools_it_is_one_model_call() -> None:
 def test_an_unknown_name_is_a_counted_refusal_that_says_what_there_is() -> None:
     body = Body("ok")
     made, fake = program(
-        calls(call("refund", {}), call("look", {}, "b")), said("done"), tools=[tool("look", body)], budget=BudgetSpec(tool_calls=2)
+        calls(call("refund", {}), call("look", {}, "b")),
+        said("done"),
+        tools=[tool("look", body)],
+        budget=BudgetSpec(tool_calls=2),
     )
     outcome = run(made, "answer", ASK)
     assert value_of(outcome) == "done"
@@ -109,7 +126,12 @@ def test_names_are_matched_exactly(name: str) -> None:
 def test_a_model_that_never_stops_is_stopped_at_its_tool_calls() -> None:
     """K01: exactly 10 runs, a typed outcome, no model call after it."""
     body = Body([])
-    made, fake = program(calls(call("look", {})), forever=True, tools=[tool("look", body)], budget=BudgetSpec(steps=100, tool_calls=10, tokens=10**6))
+    made, fake = program(
+        calls(call("look", {})),
+        forever=True,
+        tools=[tool("look", body)],
+        budget=BudgetSpec(steps=100, tool_calls=10, tokens=10**6),
+    )
     body.values = [""]
     fault = fault_of(run(made, "answer", ASK))
     assert fault.kind is FaultKind.BUDGET_EXHAUSTED
@@ -126,7 +148,11 @@ def test_no_tool_runs_on_the_last_step() -> None:
     made, fake = program(calls(call("look", {})), forever=True, tools=[tool("look", body)], budget=BudgetSpec(steps=3))
     outcome = run(made, "answer", ASK)
     fault = fault_of(outcome)
-    assert (fault.kind, fault.details["limit"], fault.details["spender"]) == (FaultKind.BUDGET_EXHAUSTED, "steps", "the node `answer`")
+    assert (fault.kind, fault.details["limit"], fault.details["spender"]) == (
+        FaultKind.BUDGET_EXHAUSTED,
+        "steps",
+        "the node `answer`",
+    )
     assert len(body.got) == 2
     assert [asked.last for asked in fake.asked] == [False, False, True]
     assert outcome.spent.steps == 3
@@ -135,7 +161,9 @@ def test_no_tool_runs_on_the_last_step() -> None:
 
 def test_a_limit_carries_transcript_and_usage() -> None:
     """K02: what ran out, who spent it, what was said and used is in the fault."""
-    made, _ = program(calls(call("look", {}), text="let me look"), forever=True, tools=[tool("look", Body("seen"))], budget=BudgetSpec(steps=2))
+    made, _ = program(
+        calls(call("look", {}), text="let me look"), forever=True, tools=[tool("look", Body("seen"))], budget=BudgetSpec(steps=2)
+    )
     details = fault_of(run(made, "answer", ASK)).details
     transcript: Any = details["transcript"]
     assert [entry["role"] for entry in transcript] == ["user", "model", "tool", "model", "tool"]
@@ -233,7 +261,12 @@ def test_one_call_never_asks_again_for_a_result_that_does_not_check() -> None:
 def test_a_result_that_does_not_check_goes_back_with_its_problems_and_no_effect_is_run_again() -> None:
     body = Body("seen")
     made, fake = program(
-        calls(call("look", {})), final({"id": 7}), final({"id": "A", "total": 3}), tools=[tool("look", body)], result=ORDER, attempts=2
+        calls(call("look", {})),
+        final({"id": 7}),
+        final({"id": "A", "total": 3}),
+        tools=[tool("look", body)],
+        result=ORDER,
+        attempts=2,
     )
     assert value_of(run(made, "answer", ASK)) == {"id": "A", "total": 3}
     assert len(body.got) == 1
@@ -269,8 +302,12 @@ def test_five_thousand_attempts_need_no_stack() -> None:
 
 @pytest.mark.feature("A7.12")
 def test_require_is_fed_back_and_then_ends_the_node() -> None:
-    confident = RecordDef("main.R", (FieldDef("answer", "answer", StringType()), FieldDef("confidence", "confidence", FloatType(0.0, 1.0))))
-    needed = Requirement(lambda output, q: output["confidence"] >= 0.5, "output.confidence >= 0.5", lambda output, q: f"not sure about {q}")
+    confident = RecordDef(
+        "main.R", (FieldDef("answer", "answer", StringType()), FieldDef("confidence", "confidence", FloatType(0.0, 1.0)))
+    )
+    needed = Requirement(
+        lambda output, q: output["confidence"] >= 0.5, "output.confidence >= 0.5", lambda output, q: f"not sure about {q}"
+    )
     low, high = {"answer": "a", "confidence": 0.2}, {"answer": "a", "confidence": 0.9}
     for replies, attempts, ending in (([low, high], 2, "value"), ([low, low], 2, "fault"), ([{"answer": "a"}, high], 2, "value")):
         fake = model(*[final(reply) for reply in replies])
@@ -355,7 +392,9 @@ def test_a_cut_turn_runs_nothing_and_the_conversation_goes_on() -> None:
     """K05, K32: half a call is not run, and is answered; the next call works."""
     body = Body("acted")
     cut = ModelTurn("", (ProposedCall("1", "look", '{"id": "A'),), Stop.CUT, Usage(1, 0, 0, 1, 0))
-    made, fake = program(cut, calls(call("look", {"id": "A"})), said("done"), tools=[tool("look", body, parameter("id"))], attempts=2)
+    made, fake = program(
+        cut, calls(call("look", {"id": "A"})), said("done"), tools=[tool("look", body, parameter("id"))], attempts=2
+    )
     assert value_of(run(made, "answer", ASK)) == "done"
     assert body.got == [("A",)]
     assert "cut" in answers(fake)[0].content
@@ -451,7 +490,9 @@ def test_history_is_kept_in_whole_pairs(keep: int) -> None:
 def test_each_message_is_added_to_the_conversation_once() -> None:
     """The cost of a step does not grow with the history: one conversation, every message encoded once."""
     replies = [calls(call("look", {}, f"id{n}")) for n in range(50)]
-    made, fake = program(*replies, said("done"), tools=[tool("look", Body("x"))], budget=BudgetSpec(steps=60, tool_calls=60, tokens=10**6))
+    made, fake = program(
+        *replies, said("done"), tools=[tool("look", Body("x"))], budget=BudgetSpec(steps=60, tool_calls=60, tokens=10**6)
+    )
     assert value_of(run(made, "answer", ASK)) == "done"
     assert len(fake.conversations) == 1
     assert len(fake.conversations[0].messages) == 1 + 2 * 50 + 1
@@ -504,9 +545,9 @@ def test_examples_are_part_of_the_instructions() -> None:
 @pytest.mark.feature("A5.1", "A5.8")
 def test_a_long_text_is_cut_and_says_so() -> None:
     """K36: 10 MiB are bounded by the declaration."""
-    from tests.run.helpers import LimitSpec
-
-    made, fake = program(calls(call("look", {})), said("done"), tools=[tool("look", Body("ä" * 5 * 1024 * 1024), limit=LimitSpec(output=1000))])
+    made, fake = program(
+        calls(call("look", {})), said("done"), tools=[tool("look", Body("ä" * 5 * 1024 * 1024), limit=LimitSpec(output=1000))]
+    )
     assert value_of(run(made, "answer", ASK)) == "done"
     content = answers(fake)[0].content
     assert len(content.encode()) <= 1000
@@ -517,10 +558,10 @@ def test_a_long_text_is_cut_and_says_so() -> None:
 def test_a_long_result_that_cannot_be_cut_is_too_large_alone() -> None:
     """K36: only the one call of the turn that is too large fails."""
     from ael.types.type import ListType
-    from tests.run.helpers import LimitSpec
-
     big = tool("big", Body([1] * 1000), result=ListType(IntType()), limit=LimitSpec(output=100), parallel=True)
-    made, fake = program(calls(call("big", {}), call("small", {})), said("done"), tools=[big, tool("small", Body("fine"), parallel=True)])
+    made, fake = program(
+        calls(call("big", {}), call("small", {})), said("done"), tools=[big, tool("small", Body("fine"), parallel=True)]
+    )
     assert value_of(run(made, "answer", ASK)) == "done"
     assert answers(fake)[0].content.startswith("TooLarge: the result of `main.big` has 2,001 bytes")
     assert answers(fake)[1].content == "fine"
@@ -543,7 +584,9 @@ def test_streaming_and_events_change_nothing() -> None:
     """K38: the same turns give the same outcome, with a follower and without one."""
     for follow in (False, True):
         events = Collected()
-        made, _ = program(calls(call("look", {}), text="looking"), final({"id": "A", "total": 1}), tools=[tool("look", Body("x"))], result=ORDER)
+        made, _ = program(
+            calls(call("look", {}), text="looking"), final({"id": "A", "total": 1}), tools=[tool("look", Body("x"))], result=ORDER
+        )
         outcome = run(made, "answer", ASK, Options(on_event=events) if follow else None)
         assert value_of(outcome) == {"id": "A", "total": 1}
         if follow:
@@ -561,4 +604,4 @@ def test_a_deterministic_node_calls_functions_and_needs_no_tools() -> None:
 def test_text_types_are_checked_too() -> None:
     made, _ = program(said("x" * 50), result=StringType(max=10), attempts=1)
     assert fault_of(run(made, "answer", ASK)).kind is FaultKind.INVALID_OUTPUT
-    assert TEXT == StringType()
+    assert StringType() == TEXT

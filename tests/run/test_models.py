@@ -24,7 +24,9 @@ def unavailable(after: float | None = None, status: int = 503) -> ModelError:
 def two(first: FakeModel, second: FakeModel | None, clock: FakeClock | None = None, **settings: Any) -> Engine:
     """A node whose model `fast` falls back to `cheap`."""
     models = [ModelSpec("main.fast", None, "fast-1", fallback="main.cheap"), ModelSpec("main.cheap", None, "cheap-1")]
-    made = unit(tools=[tool("look", Body("x"))], nodes=[node("answer", parameter("q"), tools=["look"], **settings)], models=models)
+    made = unit(
+        tools=[tool("look", Body("x"))], nodes=[node("answer", parameter("q"), tools=["look"], **settings)], models=models
+    )
     bound = {"main.fast": BoundModel(first, "fast-1", {}, "main.cheap")}
     if second is not None:
         bound["main.cheap"] = BoundModel(second, "cheap-1")
@@ -96,7 +98,14 @@ def test_when_all_are_unavailable_they_are_waited_for_as_long_as_they_ask() -> N
 def test_waiting_is_bounded_in_number_and_by_the_deadline() -> None:
     clock = FakeClock()
     first = model(unavailable(10), forever=True)
-    fault = fault_of(run(two(first, None, clock, budget=BudgetSpec(time=10**9)), "answer", ASK, Options(caller="c", budget=BudgetSpec(time=10**9))))
+    fault = fault_of(
+        run(
+            two(first, None, clock, budget=BudgetSpec(time=10**9)),
+            "answer",
+            ASK,
+            Options(caller="c", budget=BudgetSpec(time=10**9)),
+        )
+    )
     assert fault.kind is FaultKind.MODEL_UNAVAILABLE
     assert fault.details["retry_after"] == 10
     assert len(first.asked) == 4
@@ -117,11 +126,10 @@ def test_an_unavailable_model_is_asked_as_often_as_declared() -> None:
 @pytest.mark.feature("A7.10")
 def test_the_first_model_is_asked_again_when_it_may_be_there_again() -> None:
     clock = FakeClock()
-    body_clock = Body("x")
 
     async def look(k: Any) -> str:
         clock.advance(100)
-        return await body_clock(k)
+        return "x"
 
     first = model(unavailable(60), said("fast answer"))
     second = model(calls(call("look", {})))

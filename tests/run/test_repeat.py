@@ -19,14 +19,29 @@ from ael.types.fault import Failure, Fault, FaultKind, Uncertain
 from ael.types.signature import Repeat
 from ael.types.spec import RetrySpec
 from tests.run.fakes import FakeApprover, FakeClock, call, calls, model, said
-from tests.run.helpers import Collected, code, engine, fault_of, node, operation, parameter, run, tool, uncertain_of, unit, value_of
+from tests.run.helpers import (
+    Collected,
+    code,
+    engine,
+    fault_of,
+    node,
+    operation,
+    parameter,
+    run,
+    tool,
+    uncertain_of,
+    unit,
+    value_of,
+)
 from tests.run.test_loop import ASK, Body, answers
 
 TEMPORARY = Fault(FaultKind.UNAVAILABLE, "try later")
 THREE = RetrySpec(attempts=3, backoff="fixed", base=100, cap=1000)
 
 
-def calling(body: Any, *, repeat: Repeat = Repeat.IDEMPOTENT, clock: Any = None, options: Options | None = None, **settings: Any) -> Any:
+def calling(
+    body: Any, *, repeat: Repeat = Repeat.IDEMPOTENT, clock: Any = None, options: Options | None = None, **settings: Any
+) -> Any:
     """Run a deterministic node that calls one tool from code."""
 
     async def main(k: Any) -> object:
@@ -64,7 +79,9 @@ def test_attempts_are_as_declared() -> None:
 
 
 @pytest.mark.feature("A8.12")
-@pytest.mark.parametrize("kind", [k for k in FaultKind if k not in (FaultKind.TIMEOUT, FaultKind.UNAVAILABLE, FaultKind.DISCONNECTED)])
+@pytest.mark.parametrize(
+    "kind", [k for k in FaultKind if k not in (FaultKind.TIMEOUT, FaultKind.UNAVAILABLE, FaultKind.DISCONNECTED)]
+)
 def test_what_is_not_temporary_is_not_tried_again(kind: FaultKind) -> None:
     body = Body(Fault(kind, "no"))
     assert fault_of(calling(body, retry=THREE)).kind is kind
@@ -209,7 +226,11 @@ def test_a_cancel_during_the_call_is_as_unknown_as_a_timeout() -> None:
     assert fault.kind is FaultKind.CANCELLED
     lost: Any = fault.details["uncertain"]
     assert [one["operation"] for one in lost] == ["main.act"]
-    assert [entry.ending for entry in started[0].journal.entries() if entry.path == "main/act@0"] == [None, None, Ending.UNCERTAIN]
+    assert [entry.ending for entry in started[0].journal.entries() if entry.path == "main/act@0"] == [
+        None,
+        None,
+        Ending.UNCERTAIN,
+    ]
 
 
 def test_a_deadline_of_a_node_that_cuts_such_a_call_ends_uncertain() -> None:
@@ -220,7 +241,9 @@ def test_a_deadline_of_a_node_that_cuts_such_a_call_ends_uncertain() -> None:
         return await k.act(0, "main.act", ())
 
     clock = FakeClock()
-    made = unit(tools=[tool("act", stuck(clock), repeat=Repeat.RECONCILE)], nodes=[code("main", inner, budget=BudgetSpec(time=20))])
+    made = unit(
+        tools=[tool("act", stuck(clock), repeat=Repeat.RECONCILE)], nodes=[code("main", inner, budget=BudgetSpec(time=20))]
+    )
     assert uncertain_of(run(engine(made, clock=clock), "main")).operation == "main.act"
 
 
@@ -304,7 +327,9 @@ def test_nested_retries_do_not_multiply() -> None:
     async def main(k: Any) -> object:
         return await k.act(0, "main.act", ())
 
-    made = unit(tools=[tool("act", outer, retry=THREE)], nodes=[code("main", main)], operations={operation("get", retry=THREE): body})
+    made = unit(
+        tools=[tool("act", outer, retry=THREE)], nodes=[code("main", main)], operations={operation("get", retry=THREE): body}
+    )
     assert fault_of(run(engine(made, clock=FakeClock()), "main")).kind is FaultKind.UNAVAILABLE
     assert len(body.got) == 3
 
@@ -333,9 +358,12 @@ def test_a_wait_beyond_the_deadline_is_not_begun() -> None:
 
 @pytest.mark.feature("A8.15")
 @pytest.mark.parametrize(
-    ("backoff", "waits"), [("fixed", [0.1, 0.1, 0.1, 0.1]), ("linear", [0.1, 0.2, 0.3, 0.3]), ("exponential", [0.1, 0.2, 0.3, 0.3])]
+    ("backoff", "waits"),
+    [("fixed", [0.1, 0.1, 0.1, 0.1]), ("linear", [0.1, 0.2, 0.3, 0.3]), ("exponential", [0.1, 0.2, 0.3, 0.3])],
 )
-def test_backoff_is_fixed_linear_or_exponential_with_a_cap(backoff: Literal["fixed", "linear", "exponential"], waits: list[float]) -> None:
+def test_backoff_is_fixed_linear_or_exponential_with_a_cap(
+    backoff: Literal["fixed", "linear", "exponential"], waits: list[float]
+) -> None:
     retry = RetrySpec(5, backoff, 100, 300)
     assert [wait_before(attempt, retry, lambda: 0.0) for attempt in range(1, 5)] == pytest.approx(waits)
 
