@@ -21,9 +21,11 @@ _OVERFLOW = re.compile(
     re.IGNORECASE,
 )
 _SIZES = re.compile(r"(\d[\d,]{2,})")
-_LIMIT = re.compile(
-    r"(?:maximum context length is|context (?:length|window|size|limit)[^0-9]{0,24}|>|limit (?:is|of)|at most|maximum of)\s*(\d[\d,]*)",
-    re.IGNORECASE,
+_LIMITS = (
+    re.compile(r">\s*(\d[\d,]*)"),
+    re.compile(r"maximum context length is\s*(\d[\d,]*)", re.IGNORECASE),
+    re.compile(r"context (?:length|window|size|limit)[^0-9]{0,24}(\d[\d,]*)", re.IGNORECASE),
+    re.compile(r"(?:limit (?:is|of)|at most|maximum of)\s*(\d[\d,]*)", re.IGNORECASE),
 )
 # llama.cpp answers 500 for what no repetition mends: an answer it cannot parse, or a request it cannot read.
 _LASTING = re.compile(
@@ -106,9 +108,10 @@ def window_of(error: Mapping[str, object], message: str) -> int | None:
     size = error.get("n_ctx")
     if isinstance(size, int) and not isinstance(size, bool):
         return size
-    found = _LIMIT.search(message)
-    if found is not None:
-        return int(found[1].replace(",", ""))
+    for told in _LIMITS:
+        found = told.search(message)
+        if found is not None:
+            return int(found[1].replace(",", ""))
     sizes = [int(number.replace(",", "")) for number in _SIZES.findall(message)]
     return min(sizes) if len(sizes) >= 2 else None
 
