@@ -17,7 +17,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from benches.envs import cache
+
 ROOT = Path(__file__).resolve().parent.parent
+
+UNWANTED = frozenset({"VIRTUAL_ENV", "PYTHONDONTWRITEBYTECODE"})
 
 Goal = tuple[Literal["<=", ">="], float]
 
@@ -82,11 +86,15 @@ def cores() -> tuple[int, int]:
 
 
 def clean_environment(extra: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a measured process: no proxies (all traffic is on loopback), no telemetry, fixed hashing."""
-    kept = {name: value for name, value in os.environ.items() if "proxy" not in name.lower() and name != "VIRTUAL_ENV"}
+    """The environment of a measured process: no proxies (all traffic is on loopback), no telemetry, fixed hashing.
+
+    Compiled bytecode is kept, as an installation has it, but outside the checkout.
+    """
+    kept = {name: value for name, value in os.environ.items() if "proxy" not in name.lower() and name not in UNWANTED}
     quiet = {
         "PYTHONHASHSEED": "0",
         "PYTHONPATH": str(ROOT),
+        "PYTHONPYCACHEPREFIX": str(cache() / "bytecode"),
         "NO_PROXY": "*",
         "OPENAI_API_KEY": "none",
         "OPENAI_AGENTS_DISABLE_TRACING": "1",

@@ -71,6 +71,6 @@ def rows(quick: bool) -> Iterator[Row]:
         first = median_of(1, lambda: command_cpu(check, ours))
         edited = None if first is None else median_of(rounds, after_edit(check, ours, ael_project.edit))
         yield row("check/edit", "s CPU", edited, BAML.title, baml_seconds, EDIT)
-        small = median_of(rounds, lambda: command_cpu((*AEL, "check", str(ael_project.SMALL)), ours))
-        python = median_of(rounds, lambda: command_cpu(PYTHON, ours))
+        small = median_of(rounds * 3, lambda: command_cpu((*AEL, "check", str(ael_project.SMALL)), ours))
+        python = median_of(rounds * 3, lambda: command_cpu(PYTHON, ours))
         yield row("check/small", "s CPU", small, "python -c 'import asyncio, json'", python, SMALL)
