@@ -8,13 +8,14 @@ from typing import Literal
 
 from ael.check.program import Local, Tables
 from ael.lower import build, names
+from ael.lower.building import built_on
 from ael.lower.graph import calls_out, takes_time
 from ael.lower.number import BITS, finish_float, float_test, int_test, is_float, is_int
 from ael.lower.operator import arithmetic
-from ael.lower.scope import Builder, Loop
+from ael.lower.scope import Builder, Give, Loop
 from ael.lower.text import length_test, text_like, unknown_length
 from ael.syntax import nodes as n
-from ael.types.type import BoolType, DecimalType, FloatType, IntType
+from ael.types.type import BoolType, DecimalType, FloatType, IntType, ListType, MapType
 
 GROWTH = 16
 """Bits that a deferred assignment may add."""
@@ -28,7 +29,8 @@ def loop_of(b: Builder, body: n.Block, *, open_ended: bool, head: n.Expr | None 
     """What is known of a loop before its body is lowered. `open_ended`: a range or a `while`, whose length nothing else bounds."""
     nodes: tuple[n.Node, ...] = (body,) if head is None else (body, head)
     carried = frozenset(_carried(body, b.tables))
-    cheap = not any(takes_time(node, b.tables) or calls_out(node, b.tables) for node in nodes)
+    quick = {s.value for s in b.in_place}
+    cheap = not any(takes_time(node, b.tables, quick) or calls_out(node, b.tables) for node in nodes)
     return Loop(carried, cheap, cheap and (open_ended or _feeds_itself(body, carried, b.tables)), body)
 
 
@@ -49,7 +51,7 @@ def _reads(node: n.Node, tables: Tables) -> Iterator[Local]:
 
 def _feeds_itself(body: n.Block, carried: frozenset[Local], tables: Tables) -> bool:
     """Whether a carried value may more than add up (made from two carried ones, or through a `let`), or is a text."""
-    if any(not isinstance(local.type, IntType | FloatType | DecimalType | BoolType) for local in carried):
+    if any(not isinstance(local.type, IntType | FloatType | DecimalType | BoolType | ListType | MapType) for local in carried):
         return True
     for node in n.walk(body):
         match node:
@@ -67,16 +69,18 @@ def assign(b: Builder, s: n.Assign) -> None:
     local = b.tables.resolved[s.name]
     assert isinstance(local, Local)
     name = b.reach(names.local(local.slot))
+    if s in b.in_place:
+        _build(b, s, local, name)
+        return
     loop = next((one for one in reversed(b.function.loops) if local in one.carried), None)
     type = b.program.resolve(local.type)
-    if loop is None or not isinstance(s.value, n.Binary | n.StringLit):
-        b.emit(build.assign(name, b.value(s.value)))
-        return
-    if is_int(type):
+    if loop is None:
+        b.into(s.value, Give(name))
+    elif is_int(type):
         number = arithmetic(b, s.value)
         b.emit(build.assign(name, number.value))
-        if number.bits > BITS:
-            _test_or_defer(b, name, "int", deferred=number.bits <= BITS + GROWTH)
+        if number.bits > BITS or (number.bits == BITS and not isinstance(s.value, n.Binary | n.FieldAccess)):
+            _test_or_defer(b, name, "int", deferred=isinstance(s.value, n.Binary) and number.bits <= BITS + GROWTH)
     elif is_float(type) and isinstance(s.value, n.Binary):
         number = arithmetic(b, s.value)
         if not number.finite and _accumulates(b, local, s.value):
@@ -84,10 +88,28 @@ def assign(b: Builder, s: n.Assign) -> None:
             _test_or_defer(b, name, "float", deferred=True)
         else:
             b.emit(build.assign(name, finish_float(b, number)))
-    elif text_like(type, b):
+    elif text_like(type, b) and isinstance(s.value, n.Binary | n.StringLit):
         _text(b, local, name, s.value)
     else:
-        b.emit(build.assign(name, b.value(s.value)))
+        b.into(s.value, Give(name))
+
+
+def _build(b: Builder, s: n.Assign, local: Local, name: str) -> None:
+    """`xs = xs.append(x)` that nobody else can see, in place."""
+    found = built_on(s, local, b.tables)
+    assert found is not None
+    way, arguments = found
+    if way == "append":
+        (item,) = b.values(arguments)
+        b.emit(ast.Expr(build.call("push", build.name(name), item)))
+    else:
+        key, value = b.values(arguments)
+        b.emit(ast.Assign([ast.Subscript(build.name(name), key, build.STORE)], value))
+    loop = b.function.loops[-1] if b.function.loops else None
+    if loop is not None and loop.cheap and local in loop.carried:
+        loop.deferred[name] = "entries"
+    else:
+        b.emit(size_test(name, "entries"))
 
 
 def _test_or_defer(b: Builder, name: str, kind: Literal["int", "float", "text"], *, deferred: bool) -> None:
@@ -105,8 +127,11 @@ def size_test(name: str, kind: str) -> ast.stmt:
             return int_test(name)
         case "float":
             return float_test(name)
-        case _:
+        case "text":
             return length_test(name)
+        case _:
+            test = build.compare(build.call("len", build.name(name)), ast.Gt(), build.name("ENTRIES_MAX"))
+            return build.if_(test, [ast.Expr(build.call("too_many"))])
 
 
 def _accumulates(b: Builder, local: Local, value: n.Binary) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ael.check.program import Local
 from ael.lower import build
 from ael.lower.match import Case, chain
-from ael.lower.pattern import Tests, field_patterns, record_fields
+from ael.lower.pattern import Tests
 from ael.lower.scope import Builder, Destination
 from ael.syntax import nodes as n
 
@@ -57,9 +57,9 @@ def _alternatives(pattern: n.Pattern) -> Sequence[n.Pattern]:
 
 
 def _classes(b: Builder, pattern: n.Pattern) -> tuple[str, ...]:
-    """The exceptions that a pattern can meet. `FAULTS` are those that Python itself raises for a user's arithmetic, index or recursion."""
+    """The exceptions that a pattern can meet. `NATIVE` are those that Python itself raises for a user's arithmetic or index."""
     match pattern:
-        case n.TypePattern() | n.VariantPattern():
+        case n.TypePattern():
             match b.tables.patterns[pattern].kind:
                 case "fault":
                     return ("Fault", "NATIVE")
@@ -68,15 +68,13 @@ def _classes(b: Builder, pattern: n.Pattern) -> tuple[str, ...]:
                 case _:
                     return ("Failure",)
         case _:
-            return ("Failure", "Uncertain")
+            return ("Failure", "Uncertain", "Fault", "NATIVE")
 
 
 def _case(b: Builder, arm: n.Arm, ending: str) -> Case:
     tests = Tests()
     tests.tests.append(build.any_of([_test(b, one, ending) for one in _alternatives(arm.pattern)]))
     value = build.call("ending_value", build.name(ending))
-    if isinstance(arm.pattern, n.VariantPattern):
-        field_patterns(b, arm.pattern.fields, record_fields(b, b.tables.patterns[arm.pattern].name), value, tests)
     for local in _binders(b, arm.pattern):
         tests.binds.append((local, value))
         b.raised[local] = ending
@@ -86,8 +84,9 @@ def _case(b: Builder, arm: n.Arm, ending: str) -> Case:
 def _test(b: Builder, pattern: n.Pattern, ending: str) -> ast.expr:
     """Whether an ending is what a pattern names."""
     exception = build.name(ending)
-    if not isinstance(pattern, n.TypePattern | n.VariantPattern):
-        return build.negate(build.is_class(exception, "Fault"))
+    if not isinstance(pattern, n.TypePattern):
+        cancelled = build.equal(build.attribute(ending, "kind"), build.const("Cancelled"))
+        return build.negate(build.both([build.is_class(exception, "Fault"), cancelled]))
     info = b.tables.patterns[pattern]
     match info.kind:
         case "uncertain":
@@ -108,8 +107,6 @@ def _binders(b: Builder, pattern: n.Pattern) -> list[Local]:
     match pattern:
         case n.TypePattern(binder=binder) if binder is not None:
             return [b.tables.locals[binder]]
-        case n.BinderPattern(name=name):
-            return [b.tables.locals[name]]
         case n.OrPattern(alternatives=alternatives):
             return _binders(b, alternatives[0])
         case _:

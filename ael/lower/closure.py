@@ -72,8 +72,9 @@ def named_function(b: Builder, meaning: Meaning, *, acting: bool) -> ast.expr:
         if not b.function.depth or meaning.name not in b.program.graph.recursive:
             return build.name(made)
         depth = b.reach(names.DEPTH)
-        passed = ast.BinOp(build.name(depth), ast.Add(), build.const(1))
-        return ast.Lambda(build.arguments(parameters, [(depth, build.name(depth))]), build.call(made, *given, passed))
+        return ast.Lambda(
+            build.arguments(parameters, [(depth, build.name(depth))]), build.call(made, *given, build.name(depth))
+        )
     called: ast.expr
     if meaning.kind != "function":
         arguments: ast.expr = ast.Tuple([*given], build.LOAD)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ael.check.program import CheckedModule, Local
 from ael.lower import build, names
+from ael.lower.building import in_place
 from ael.lower.convention import acts, two_forms
 from ael.lower.graph import takes_time
 from ael.lower.halt import depth_test, halt_test
@@ -90,11 +91,12 @@ class Declarations:
         b = self._builder(acting=acting, depth=recursive and not acting)
         locals_ = [b.tables.locals[p] for p in parameters]
         given = [b.declare(local) for local in locals_]
+        b.in_place = in_place(body, b.tables)
         with b.capture() as statements:
-            if b.function.depth:
-                b.emit(depth_test(names.DEPTH))
-            if recursive or takes_time(body, b.tables):
-                b.emit(halt_test())
+            if takes_time(body, b.tables) or (recursive and acting):
+                b.emit(*(depth_test(names.DEPTH) if b.function.depth else [halt_test()]))
+            elif recursive:
+                b.untested = self.program.graph.recursive
             b.forms.block(b, body, Drop() if isinstance(result, UnitType) else Result())
         first = [names.FRAME] if acting else []
         last = [(names.DEPTH, build.const(0))] if b.function.depth else []

@@ -17,6 +17,7 @@ from ael.lower.operator import binary, unary
 from ael.lower.outline import outlined
 from ael.lower.parallel import parallel_for, parallel_record
 from ael.lower.record import with_
+from ael.lower.recursion import tested
 from ael.lower.scope import Builder, Destination, Give, Result
 from ael.lower.statement import block
 from ael.lower.text import string
@@ -40,7 +41,8 @@ class Lowering:
 
     def into(self, b: Builder, e: n.Expr, to: Destination) -> None:
         start = len(b.out)
-        _into(b, e, to)
+        with tested(b, e):
+            _into(b, e, to)
         b.places.fill_all(b.out[start:], e.span)
 
     def block(self, b: Builder, block_: n.Block, to: Destination) -> None:

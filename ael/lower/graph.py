@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from ael.check.program import CheckedProgram, Meaning, Tables
 from ael.syntax import nodes as n
@@ -97,15 +97,18 @@ def _components(edges: Mapping[str, frozenset[str]]) -> dict[str, int]:
     return found
 
 
-def takes_time(node: n.Node, tables: Tables) -> bool:
-    """Whether running `node` can take long by itself: it loops, builds something from a whole value, or calls a function value."""
+def takes_time(node: n.Node, tables: Tables, quick: Collection[n.Node] = ()) -> bool:
+    """Whether running `node` can take long by itself: it loops, builds something from a whole value, or calls a function value.
+
+    `quick`: calls that are known to be quick where they stand.
+    """
     for part in n.walk(node):
         match part:
             case n.For() | n.While() | n.Lambda() | n.ParallelFor() | n.ParallelRecord():
                 return True
             case n.Call():
                 info = tables.calls.get(part)
-                if info is not None and (info.kind == "value" or info.kind == "check" or _slow(info.kind, info.name)):
+                if part not in quick and info is not None and (info.kind == "value" or info.kind == "check" or _slow(info.kind, info.name)):
                     return True
             case n.Binary(op="in" | "not in"):
                 return True

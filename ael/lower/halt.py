@@ -13,6 +13,8 @@ def halt_test() -> ast.stmt:
     return build.if_(build.is_not_none(flag), [ast.Raise(build.subscript(build.name("halt"), 0), None)])
 
 
-def depth_test(name: str) -> ast.stmt:
-    """The cap of recursion."""
-    return build.if_(build.compare(build.name(name), ast.Gt(), build.name("DEPTH_MAX")), [ast.Expr(build.call("too_deep"))])
+def depth_test(name: str) -> list[ast.stmt]:
+    """The cap of recursion, and the flag; what is called from here on is one deeper."""
+    deep = build.compare(build.name(name), ast.GtE(), build.subscript(build.name("halt"), 1))
+    deeper = ast.BinOp(build.name(name), ast.Add(), build.const(1))
+    return [build.if_(deep, [ast.Expr(build.call("too_deep", build.name("halt")))]), build.assign(name, deeper)]

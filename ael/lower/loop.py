@@ -11,9 +11,11 @@ import ast
 from collections.abc import Callable
 
 from ael.lower import build
+from ael.lower.abi.size import CHUNK
 from ael.lower.carry import loop_of, size_test
 from ael.lower.halt import halt_test
 from ael.lower.outline import outlined
+from ael.lower.record import ordered_values
 from ael.lower.scope import Builder, Drop, Loop
 from ael.syntax import nodes as n
 from ael.types.type import MapType
@@ -25,8 +27,14 @@ SHORT = 4_096
 def for_(b: Builder, s: n.For) -> None:
     """`for x in xs`, `for i, x in xs`, `for k, v in m`, `for i in a..b`."""
     with outlined(b, s.span):
+        call = b.tables.calls.get(s.iterable) if isinstance(s.iterable, n.Call) else None
         if isinstance(s.iterable, n.Range):
-            _range(b, s, s.iterable)
+            assert s.iterable.low is not None
+            assert s.iterable.high is not None
+            _range(b, s, s.iterable.low, s.iterable.high)
+        elif call is not None and call.kind == "builtin" and call.name == "range":
+            low, high = (a for a in call.arguments if a is not None)
+            _range(b, s, low, high)
         else:
             _each(b, s)
 
@@ -52,14 +60,12 @@ def _each(b: Builder, s: n.For) -> None:
     _write(b, loop, target, over, chunks, lambda: b.forms.block(b, s.body, Drop()))
 
 
-def _range(b: Builder, s: n.For, over: n.Range) -> None:
-    assert over.low is not None
-    assert over.high is not None
-    short = isinstance(over.low, n.IntLit) and isinstance(over.high, n.IntLit) and over.high.value - over.low.value < SHORT
+def _range(b: Builder, s: n.For, first: n.Expr, last: n.Expr) -> None:
+    short = isinstance(first, n.IntLit) and isinstance(last, n.IntLit) and last.value - first.value < SHORT
     loop = loop_of(b, s.body, open_ended=not short)
-    low, high = b.values((over.low, over.high))
+    low, high = ordered_values(b, (first, last))
     binder = b.tables.locals[s.binder]
-    if isinstance(over.low, n.IntLit):
+    if isinstance(first, n.IntLit):
         b.positions.add(binder)
     target: ast.expr = build.target(b.declare(binder))
     if s.index is not None:
@@ -67,8 +73,8 @@ def _range(b: Builder, s: n.For, over: n.Range) -> None:
         b.positions.add(index)
         target = ast.Tuple([build.target(b.declare(index)), target], build.STORE)
     end: ast.expr = ast.BinOp(high, ast.Add(), build.const(1))
-    if isinstance(over.high, n.IntLit):
-        end = build.const(over.high.value + 1)
+    if isinstance(last, n.IntLit):
+        end = build.const(last.value + 1)
     chunks: ast.expr | None = None
     whole: ast.expr
     if s.index is not None:
@@ -76,8 +82,18 @@ def _range(b: Builder, s: n.For, over: n.Range) -> None:
         chunks = build.call("chunks", whole) if loop.chunked else None
     else:
         whole = build.call("range", low, end)
-        chunks = build.call("spans", low, end) if loop.chunked else None
+        chunks = _pieces(b, low, end) if loop.chunked else None
     _write(b, loop, target, whole, chunks, lambda: b.forms.block(b, s.body, Drop()))
+
+
+def _pieces(b: Builder, low: ast.expr, end: ast.expr) -> ast.expr:
+    """A range in pieces; a short one, which an inner loop mostly has, is its only piece."""
+    low, end = b.held(low), b.held(end)
+    if isinstance(low, ast.Constant) and isinstance(low.value, int):
+        short = build.compare(end, ast.LtE(), build.const(low.value + CHUNK))
+    else:
+        short = build.compare(ast.BinOp(end, ast.Sub(), low), ast.LtE(), build.const(CHUNK))
+    return ast.IfExp(short, ast.Tuple([build.call("range", low, end)], build.LOAD), build.call("spans", low, end))
 
 
 def while_(b: Builder, s: n.While) -> None:
@@ -125,9 +141,9 @@ def _write(
         b.emit(build.loop(target, over, body, after or []))
     else:
         chunk = b.temp()
-        inner = build.loop(target, build.name(chunk), body, [ast.Continue()])
         between = [halt_test(), *(size_test(name, kind) for name, kind in loop.deferred.items())]
-        b.emit(build.loop(build.target(chunk), chunks, [*between, inner, ast.Break()], after or []))
+        inner = build.loop(target, build.name(chunk), body, [*between, ast.Continue()])
+        b.emit(build.loop(build.target(chunk), chunks, [inner, ast.Break()], after or []))
     b.emit(*tests)
 
 

@@ -30,11 +30,12 @@ SMALL = 64
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """`value` untested; `bits` bounds an Int; `finite` says that a Float needs no test."""
+    """`value` untested; `bits` bounds an Int, `product` says that it was multiplied; `finite` says that a Float needs no test."""
 
     value: ast.expr
     bits: int = 0
     finite: bool = True
+    product: bool = False
 
 
 def is_int(type: Type) -> bool:
@@ -79,7 +80,7 @@ def _call_bits(info: CallInfo) -> int:
 
 def finish_int(b: Builder, number: Number, *, exact: bool = False) -> ast.expr:
     """The value, with a test where it can be too large. `exact`: also where only a sum can have brought it over."""
-    if number.bits <= BITS or (not exact and number.bits <= BITS + SLACK):
+    if number.bits <= BITS or not (exact or number.product or number.bits > BITS + SLACK):
         return number.value
     return within(b, number.value)
 

@@ -75,7 +75,7 @@ def arithmetic(b: Builder, e: n.Expr) -> Number:
                 return Number(build.call("decimal_negate", inner.value))
             if isinstance(inner.value, ast.Constant):
                 return Number(build.const(-inner.value.value), inner.bits)  # type: ignore[operator, arg-type]
-            return Number(ast.UnaryOp(ast.USub(), inner.value), inner.bits, inner.finite)
+            return Number(ast.UnaryOp(ast.USub(), inner.value), inner.bits, inner.finite, inner.product)
         case _:
             return Number(b.value(e), int_bits(b, e) if is_int(b.type(e)) else 0)
 
@@ -107,7 +107,8 @@ def _arithmetic(b: Builder, e: n.Binary) -> Number:
     )
     value = ast.BinOp(left, _ARITHMETIC[e.op](), right)
     if is_int(type):
-        return Number(value, _result_bits(e.op, numbers[0].bits, numbers[1].bits))
+        product = e.op == "*" or (e.op in "+-" and any(one.product for one in numbers))
+        return Number(value, _result_bits(e.op, numbers[0].bits, numbers[1].bits), product=product)
     if is_float(type) and is_float(left_type):
         return Number(value, finite=False)
     return Number(value)

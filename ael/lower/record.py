@@ -70,16 +70,25 @@ def may_be_null(b: Builder, type: Type) -> bool:
 
 def with_(b: Builder, e: n.With) -> ast.expr:
     """`base with { field: x }`: a copy, its keys in declared order."""
+    declared = _record_fields(b, b.type(e.base))
+    order = {f.wire: at for at, f in enumerate(declared)}
+    optional = frozenset(f.wire for f in declared if f.optional)
     base, *values = b.values((e.base, *(f.value for f in e.fields)))
-    wires = [b.tables.fields[f] for f in e.fields]
-    optional = _optional_fields(b, b.type(e.base))
-    keys: list[ast.expr | None] = [None, *map(build.const, wires)]
-    copied = ast.Dict(keys, [base, *values])
-    if not optional.intersection(wires):
-        return copied
-    nullable = [w for w, f in zip(wires, e.fields, strict=True) if w in optional and may_be_null(b, b.type(f.value))]
-    made: ast.expr = build.call("without_null", copied, *map(build.const, nullable)) if nullable else copied
-    return build.call("in_order", made, *map(build.const, _all_fields(b, b.type(e.base))))
+    given = [(b.tables.fields[f], f.value, value) for f, value in zip(e.fields, values, strict=True)]
+    if [w for w, _, _ in given] != sorted((w for w, _, _ in given), key=lambda w: order.get(w, 0)):
+        given = [(w, f, b.held(value)) for w, f, value in given]
+        given.sort(key=lambda one: order.get(one[0], 0))
+    keys: list[ast.expr | None] = [None, *(build.const(w) for w, _, _ in given)]
+    made: ast.expr = ast.Dict(keys, [base, *(value for _, _, value in given)])
+    nullable = [w for w, f, _ in given if w in optional and may_be_null(b, b.type(f))]
+    if nullable:
+        made = build.call("without_null", made, *map(build.const, nullable))
+    # A field that was absent comes last, which is its place unless a field after it that is not set here was there.
+    new = [order[w] for w, _, _ in given if w in optional]
+    set_here = {w for w, _, _ in given}
+    if new and any(f.wire not in set_here for f in declared[min(new) :]):
+        made = build.call("in_order", made, *(build.const(f.wire) for f in declared))
+    return made
 
 
 def _record_fields(b: Builder, type: Type) -> Sequence[FieldDef]:
@@ -91,11 +100,3 @@ def _record_fields(b: Builder, type: Type) -> Sequence[FieldDef]:
                 case AliasDef() | EnumDef() | None:
                     return ()
     return ()
-
-
-def _optional_fields(b: Builder, type: Type) -> frozenset[str]:
-    return frozenset(f.wire for f in _record_fields(b, type) if f.optional)
-
-
-def _all_fields(b: Builder, type: Type) -> list[str]:
-    return [f.wire for f in _record_fields(b, type)]

@@ -160,6 +160,10 @@ class Builder:
     """Python names that are never assigned again while they are in use."""
     raised: dict[Local, str] = field(default_factory=dict)
     """Binders of `catch` arms -> the variable of the exception, so that `fail e` raises the very same."""
+    in_place: frozenset[n.Assign] = frozenset()
+    """Assignments that may change a list or map in place (`building.py`)."""
+    untested: frozenset[str] = frozenset()
+    """Functions that may be called only after the test of depth and flag, while that is still to be made (`recursion.py`)."""
     positions: set[Local] = field(default_factory=set)
     """Int variables that are never negative."""
     bits: dict[Local, int] = field(default_factory=dict)
@@ -297,9 +301,7 @@ class Builder:
 
     def depth(self) -> ast.expr | None:
         """The depth for a recursive function that is called from here; None where this function does not count."""
-        if not self.function.depth:
-            return None
-        return ast.BinOp(build.name(self.reach(names.DEPTH)), ast.Add(), build.const(1))
+        return build.name(self.reach(names.DEPTH)) if self.function.depth else None
 
     def enter(self) -> ast.expr:
         """`k.enter(site)`: the frame for what is called from here."""

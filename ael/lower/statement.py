@@ -12,6 +12,7 @@ from ael.lower.carry import assign
 from ael.lower.loop import for_, jump, while_
 from ael.lower.number import BITS, finish_int, int_bits, is_int
 from ael.lower.operator import arithmetic
+from ael.lower.recursion import test_statement
 from ael.lower.scope import Builder, Destination, Drop, Give, Result
 from ael.syntax import nodes as n
 from ael.types.definition import RecordDef
@@ -21,8 +22,10 @@ from ael.types.type import Named, UnionType
 def block(b: Builder, e: n.Block, to: Destination) -> None:
     """Statements; the value of the last one, or Unit, to its destination."""
     last = len(e.statements) - 1
+    waiting = b.untested
     for at, s in enumerate(e.statements):
         start = len(b.out)
+        test_statement(b, s)
         if at == last and isinstance(s, n.ExprStatement):
             b.into(s.value, to)
         else:
@@ -30,6 +33,7 @@ def block(b: Builder, e: n.Block, to: Destination) -> None:
             if at == last and not isinstance(s, n.Return | n.Fail | n.Break | n.Continue) and isinstance(to, Give):
                 b.emit(build.assign(to.name, build.const(None)))
         b.places.fill_all(b.out[start:], s.span)
+    b.untested = waiting
     if last < 0 and isinstance(to, Give):
         b.emit(build.assign(to.name, build.const(None)))
 

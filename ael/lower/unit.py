@@ -112,14 +112,35 @@ class CompiledTest:
     body: Code
 
 
-@dataclass
-class Halt:
-    """The flag that compiled code tests at loop back edges and function entries: a list so that testing it is one subscript.
+DEPTH_MAX = 1_000
+"""Calls of recursive functions within each other."""
 
-    `flag[0]` is None while code may go on, else the exception to raise.
+
+class Flag(list[BaseException | None]):
+    """`flag[0]`: None while code may go on, else the exception to raise.
+
+    `cells` is what compiled code looks at: the same, and how deep recursion may be, which is nothing while code is to stop. So a
+    recursive function looks at one number for both.
     """
 
-    flag: list[BaseException | None] = field(default_factory=lambda: [None])
+    def __init__(self) -> None:
+        super().__init__([None])
+        self.cells: list[Any] = [None, DEPTH_MAX]
+
+    def __setitem__(self, at: Any, value: Any) -> None:
+        super().__setitem__(at, value)
+        if value is None:
+            self.cells[:] = [None, DEPTH_MAX]
+        else:
+            self.cells[0] = value
+            self.cells[1] = -1
+
+
+@dataclass
+class Halt:
+    """What stops compiled code: it looks at loop back edges and in recursion."""
+
+    flag: Flag = field(default_factory=Flag)
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,9 @@ _PREFIXES = (
 )  # fmt: skip
 _OTHERS = frozenset({
     "int_too_large", "float_too_large", "text_too_large", "too_deep", "loop_limit", "item", "unmatched", "assertion_failed",
-    "again_fault", "again_uncertain", "fault_kind", "ending_of", "ending_value", "NATIVE", "DEPTH_MAX", "INT_LOW",
-    "INT_HIGH", "FLOAT_LOW", "FLOAT_HIGH", "TEXT_MAX", "LOOP_MAX", "UNSEEN", "spans", "chunks", "indexed_chunks", "field", "without_null",
-    "in_order", "kind_of", "among", "same", "check", "to_json", "float_text",
+    "again_fault", "again_uncertain", "fault_kind", "ending_of", "ending_value", "NATIVE", "INT_LOW", "INT_HIGH",
+    "FLOAT_LOW", "FLOAT_HIGH", "TEXT_MAX", "LOOP_MAX", "UNSEEN", "spans", "chunks", "push", "too_many", "ENTRIES_MAX",
+    "indexed_chunks", "field", "without_null", "in_order", "kind_of", "among", "same", "check", "to_json", "float_text",
 })  # fmt: skip
 _NOT = frozenset({"json_form", "decimal_text", "decimal_within"})
 _PYTHON: dict[str, object] = {
@@ -34,7 +34,7 @@ _PYTHON["list"] = [].__class__
 
 def namespace(halt: Halt) -> dict[str, object]:
     """The globals of compiled code. `__builtins__` is empty, so that nothing else can be reached by name."""
-    found: dict[str, object] = {"__builtins__": {}, "__name__": "ael", fault.MARK: True, "halt": halt.flag, **_PYTHON}
+    found: dict[str, object] = {"__builtins__": {}, "__name__": "ael", fault.MARK: True, "halt": halt.flag.cells, **_PYTHON}
     for module in _MODULES:
         found.update((name, value) for name, value in vars(module).items() if _is_given(name))
     return found

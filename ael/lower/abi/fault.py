@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from decimal import DecimalException
 from typing import Any, NoReturn
 
+from ael.lower.unit import DEPTH_MAX
 from ael.types.fault import Failure, Fault, FaultKind, Uncertain
 
 MARK = "__ael__"
@@ -18,9 +19,6 @@ MARK = "__ael__"
 
 NATIVE = (ArithmeticError, IndexError, RecursionError, MemoryError)
 """What Python raises for a user's arithmetic, index, recursion or size."""
-
-DEPTH_MAX = 1_000
-"""Calls of recursive functions within each other."""
 
 
 def int_too_large() -> NoReturn:
@@ -39,7 +37,10 @@ def too_many() -> NoReturn:
     raise Fault(FaultKind.TOO_LARGE, "a List or Map of more than 1,000,000 entries")
 
 
-def too_deep() -> NoReturn:
+def too_deep(halt: list[Any]) -> NoReturn:
+    """Recursion may go no deeper: because it is too deep, or because the run is to stop."""
+    if halt[0] is not None:
+        raise halt[0]
     raise Fault(FaultKind.TOO_DEEP, f"more than {DEPTH_MAX:,} calls within each other")
 
 

@@ -232,8 +232,7 @@ def without_null(record: Entries, *keys: str) -> Entries:
 def in_order(record: Entries, *keys: str) -> Entries:
     """A record with its keys in declared order; others (of an open record) come last."""
     made = {key: record[key] for key in keys if key in record}
-    made.update(record)
-    return made
+    return made if len(made) == len(record) else {**made, **record}
 
 
 def kind_of(value: object) -> object:

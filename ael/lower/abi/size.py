@@ -23,23 +23,27 @@ CHUNK = 1_024
 """Iterations of a cheap loop between two looks at the flag that stops it."""
 
 
-def spans(low: int, end: int) -> Iterator[range]:
+def spans(low: int, end: int) -> Iterable[range]:
     """`range(low, end)` in pieces."""
+    return (range(low, end),) if end - low <= CHUNK else _spans(low, end)
+
+
+def _spans(low: int, end: int) -> Iterator[range]:
     while low < end:
         after = min(low + CHUNK, end)
         yield range(low, after)
         low = after
 
 
-def chunks(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
+push = list.append
+
+
+def chunks(items: Iterable[Any]) -> Iterable[Sequence[Any]]:
     """A list, or anything else that can be iterated, in pieces."""
-    if isinstance(items, list):
-        if len(items) <= CHUNK:
-            yield items
-            return
-        for start in range(0, len(items), CHUNK):
-            yield items[start : start + CHUNK]
-        return
+    return (items,) if isinstance(items, list) and len(items) <= CHUNK else _chunks(items)
+
+
+def _chunks(items: Iterable[Any]) -> Iterator[Sequence[Any]]:
     rest = iter(items)
     while piece := list(islice(rest, CHUNK)):
         yield piece
