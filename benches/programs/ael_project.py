@@ -1,4 +1,7 @@
-"""An AEL project of a given size, for `check`: the examples and the library, each copy a program of its own."""
+"""An AEL project of a given size, for `check`: the examples and the library, each copy a program of its own.
+
+The types of each copy have names of their own, so that whatever remembers a declaration by its text gains nothing.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = ROOT / "examples" / "hello" / "main.ael"
+_DECLARED = re.compile(r"\b(?:record|enum|error|type|service) ([A-Z]\w*)")
 EDITED = Path("copy0", "examples", "support", "main.ael")
 
 
@@ -18,6 +22,17 @@ def code_lines(folder: Path) -> int:
     return sum(1 for line in lines if line and not line.startswith("//"))
 
 
+def rename_types(folder: Path, suffix: str) -> None:
+    """Give the types that are declared in the folder, and whatever is called like them, this suffix."""
+    texts = {path: path.read_text(encoding="utf-8") for path in folder.rglob("*.ael")}
+    names = sorted({name for text in texts.values() for name in _DECLARED.findall(text)})
+    if not names:
+        return
+    used = re.compile(rf"\b({'|'.join(names)})\b")
+    for path, text in texts.items():
+        path.write_text(used.sub(rf"\g<1>{suffix}", text), encoding="utf-8")
+
+
 def write(folder: Path, lines: int) -> int:
     """Write copies until there are that many lines of code; the number of them."""
     written = number = 0
@@ -25,6 +40,8 @@ def write(folder: Path, lines: int) -> int:
         copy = folder / f"copy{number}"
         for part in ("examples", "stdlib"):
             shutil.copytree(ROOT / part, copy / part, ignore=shutil.ignore_patterns("*.db*", ".ael"))
+        for program in (*copy.glob("examples/*"), copy / "stdlib"):
+            rename_types(program, f"C{number}")
         written += code_lines(copy)
         number += 1
     return written
