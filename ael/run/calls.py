@@ -82,7 +82,9 @@ class Calls:
                 answers[group[0]] = await self._one(f"{path}/call{group[0] + 1}", calls[group[0]], result)
             else:
                 parts = [self._part(f"{path}/call{at + 1}", calls[at], result) for at in group]
-                for at, answer in zip(group, await branches(parts, self._scope.run.workers, AT_ONCE), strict=True):
+                for at, answer in zip(
+                    group, await branches(parts, self._scope.run.workers, self._scope.run.clear, AT_ONCE), strict=True
+                ):
                     answers[at] = answer
         result.answers = [answer for answer in answers if answer is not None]
         return result

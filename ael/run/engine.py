@@ -172,10 +172,7 @@ class Engine:
             ending = time_is_up(expired.deadline.name)
         except asyncio.CancelledError:
             ending = cancelled(run)
-        except Fault as fault:
-            run.clear(fault)
-            ending = fault
-        except (Failure, Uncertain) as error:
+        except (Failure, Fault, Uncertain) as error:
             ending = error
         except RecursionError:
             ending = Fault(FaultKind.TOO_DEEP, "calls are nested too deep")
@@ -183,6 +180,7 @@ class Engine:
             self.last_crash = error
             ending = Fault(FaultKind.CRASHED, f"something inside the run time failed: {type(error).__name__}", internal=True)
         finally:
+            run.clear()
             if watchdog is not None:
                 watchdog.forget(run.deadline)
         await join(run)

@@ -42,7 +42,7 @@ class RunFrame:
     ) -> Awaitable[list[object]]:
         path = self._at(site, "each")
         frames = [RunFrame(self.scope, f"{path}[{index}]", self.key, self.depth + 2) for index in range(len(items))]
-        return each(frames, items, limit, body, self.scope.run.workers)
+        return each(frames, items, limit, body, self.scope.run.workers, self.scope.run.clear)
 
     async def parallel_record(
         self, site: int, parts: Sequence[tuple[str, Callable[[RunFrame], Awaitable[object]]]]
@@ -53,7 +53,7 @@ class RunFrame:
             frame = RunFrame(self.scope, f"{path}.{name}", self.key, self.depth + 2)
             return lambda: body(frame)
 
-        values = await branches([bound(name, body) for name, body in parts], self.scope.run.workers)
+        values = await branches([bound(name, body) for name, body in parts], self.scope.run.workers, self.scope.run.clear)
         return {name: value for (name, _), value in zip(parts, values, strict=True)}
 
     def release(self, site: int, value: object, reason: str) -> object:

@@ -77,6 +77,6 @@ class Watchdog:
         if self._halt.flag[0] is not None or not run.owns(asyncio.current_task(loop)):
             return
         message = f"the time of {deadline.name} is up"
-        self._halt.flag[0] = Fault(FaultKind.DEADLINE_EXCEEDED, message, limit="time", spender=deadline.name)
+        self._halt.flag[0] = Fault(FaultKind.DEADLINE_EXCEEDED, message, limit="time", spender=deadline.name, run=run.id)
         if not run.owns(asyncio.current_task(loop)):
             self._halt.flag[0] = None

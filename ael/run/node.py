@@ -88,9 +88,6 @@ class NodePlan:
                     ending = "uncertain"
                     raise run.lost[-1] from None
                 raise time_is_up(self.holder) from None
-            except Fault as fault:
-                run.clear(fault)
-                raise
             scope.note(path, inner.seen)
             ending = "value"
             return value
@@ -101,6 +98,7 @@ class NodePlan:
             ending = "uncertain"
             raise
         finally:
+            run.clear()
             if watchdog is not None:
                 watchdog.forget(deadline)
             if span is not None:

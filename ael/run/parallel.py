@@ -18,21 +18,26 @@ async def each(
     limit: int | None,
     body: Callable[[F, object], Awaitable[object]],
     workers: set[asyncio.Task[None]],
+    left: Callable[[], None],
 ) -> list[object]:
     """`body` for each item, at most `limit` at once, results in the order of the items."""
 
     def bound(index: int) -> Callable[[], Awaitable[object]]:
         return lambda: body(frames[index], items[index])
 
-    return await branches([bound(index) for index in range(len(items))], workers, limit)
+    return await branches([bound(index) for index in range(len(items))], workers, left, limit)
 
 
 async def branches(
-    parts: Sequence[Callable[[], Awaitable[T]]], workers: set[asyncio.Task[None]], limit: int | None = None
+    parts: Sequence[Callable[[], Awaitable[T]]],
+    workers: set[asyncio.Task[None]],
+    left: Callable[[], None],
+    limit: int | None = None,
 ) -> list[T]:
     """Run `parts`, at most `limit` at once. All have ended when this returns or raises; the failure that came first is raised.
 
-    Each worker takes the next part, so that a list of 10,000 items at `up to 4` costs four tasks. `workers` knows the tasks while they run.
+    Each worker takes the next part, so that a list of 10,000 items at `up to 4` costs four tasks. `workers` knows the tasks while they run;
+    `left` is called when the code of a part was left by a failure, before anything else runs.
     """
     if not parts:
         return []
@@ -50,6 +55,7 @@ async def branches(
             try:
                 results[index] = await parts[index]()
             except BaseException as caught:
+                left()
                 error: BaseException = caught
                 if isinstance(caught, asyncio.CancelledError):
                     task = asyncio.current_task()

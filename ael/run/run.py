@@ -137,7 +137,20 @@ class Run:
         if self._task is None or self._task.done() or self.cancelled is not None:
             return
         self.cancelled = reason
-        self.note(Entry("cancel", State.PROPOSED, Kind.CANCEL, "", "", "", reason, None, self.world.clock.now(), self.active))
+        self.note(
+            Entry(
+                f"cancel@{self.active:.6f}",
+                State.PROPOSED,
+                Kind.CANCEL,
+                "",
+                "",
+                "",
+                reason,
+                None,
+                self.world.clock.now(),
+                self.active,
+            )
+        )
         self._task.cancel()
         self._grace = self._task.get_loop().call_later(GRACE, self._abandon)
 
@@ -145,7 +158,7 @@ class Run:
         """Stop pure code of this run that holds the loop. For a signal handler, which then calls `cancel` through the loop."""
         if self._task is not None and not self._task.done():
             self._interrupted = True
-            self.world.unit.halt.flag[0] = Fault(FaultKind.CANCELLED, "interrupted")
+            self.world.unit.halt.flag[0] = Fault(FaultKind.CANCELLED, "interrupted", run=self.id)
 
     @property
     def done(self) -> bool:
@@ -247,10 +260,11 @@ class Run:
         if late is not None:
             raise Fault(FaultKind.DEADLINE_EXCEEDED, f"the time of {late.name} is up", limit="time", spender=late.name)
 
-    def clear(self, fault: Fault) -> None:
-        """`fault` left the code that it was to stop."""
+    def clear(self) -> None:
+        """Code of this run was left: the flag that was to stop it comes down, before anything else runs."""
         flag = self.world.unit.halt.flag
-        if flag[0] is fault:
+        raised = flag[0]
+        if isinstance(raised, Fault) and raised.details.get("run") == self.id:
             flag[0] = None
 
 

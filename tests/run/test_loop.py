@@ -558,6 +558,7 @@ def test_a_long_text_is_cut_and_says_so() -> None:
 def test_a_long_result_that_cannot_be_cut_is_too_large_alone() -> None:
     """K36: only the one call of the turn that is too large fails."""
     from ael.types.type import ListType
+
     big = tool("big", Body([1] * 1000), result=ListType(IntType()), limit=LimitSpec(output=100), parallel=True)
     made, fake = program(
         calls(call("big", {}), call("small", {})), said("done"), tools=[big, tool("small", Body("fine"), parallel=True)]
