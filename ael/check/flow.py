@@ -16,7 +16,7 @@ from ael.check.program import CallInfo, Local, Meaning
 from ael.check.summary import TAINTED, Shared, Sink, Summary, Target
 from ael.syntax import nodes as n
 
-_DEPTH = 400
+_DEPTH = 120
 """How deep expressions are followed; anything deeper is taken for tainted."""
 _PASSES = 24
 """How often a body is gone through until nothing changes; after that everything that changes is tainted."""
@@ -36,6 +36,8 @@ class Flow:
         self.values: dict[Local, n.Expr] = {}
         """Locals that are a function value of this body, followed through their calls."""
         self.lambdas: dict[n.Lambda, int] = {}
+        self.bound: dict[n.Lambda, int] = {}
+        """What came into a function value's parameters in this pass."""
         self.definitions: dict[Local, n.Node] = {}
         self.sources: dict[n.Node, str] = {}
         self.read: set[Local] = set()
@@ -52,7 +54,7 @@ class Flow:
         """Follow a body, and put what it does into the summary."""
         self.env.update(parameters)
         for count in range(_PASSES):
-            self.again, self.read, self.errors, self.returned, self.decided = False, set(), 0, 0, 0
+            self.again, self.read, self.bound, self.errors, self.returned, self.decided = False, set(), {}, 0, 0, 0
             self.widen = count == _PASSES - 1
             self.summary.result |= self.eval(body) | self.returned
             self.summary.errors |= self.errors
@@ -143,6 +145,11 @@ class Flow:
     def bind(self, node: n.Node, mask: int) -> int:
         """What a function value gives when `mask` may come into its parameters."""
         if isinstance(node, n.Lambda):
+            known = self.bound.get(node)
+            if known is not None and not mask & ~known:
+                # Followed in this pass already; nested function values would otherwise be followed twice at each level.
+                return self.lambdas.get(node, 0)
+            self.bound[node] = mask | (known or 0)
             for parameter in node.parameters:
                 self.declare(parameter, mask)
             outer, self.returned = self.returned, self.lambdas.get(node, 0)

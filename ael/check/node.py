@@ -107,7 +107,7 @@ def spec(context: Context, draft: Draft, signature: Signature) -> NodeSpec:
     if not isinstance(node.body, n.ModelBody):
         return NodeSpec(draft.symbol.name, signature, doc(node.doc), grants, budget=draft.budget.spec())
     if draft.policy is not None and draft.policy.kind == "one_call":
-        policy.one_call(context, scope, node, signature.result, draft.offered)
+        policy.one_call(context, scope, node, signature, draft.offered)
     offered = [symbol.name.rpartition(".")[2] for _, symbol in draft.offered]
     keep, summarize = _history(context, scope, clauses.get(n.History))
     return NodeSpec(

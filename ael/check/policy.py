@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from ael.check import budget
-from ael.check.basis import Context, short, suggestion
+from ael.check.basis import Context, listed, short, suggestion
 from ael.check.collect import ModuleScope, Symbol
+from ael.diagnostics.diagnostic import Label
 from ael.syntax import nodes as n
 from ael.types.relate import fits
+from ael.types.signature import Signature
 from ael.types.spec import PolicySpec
 from ael.types.text import show
-from ael.types.type import Type
 
 KINDS = ("one_call", "loop")
 
@@ -39,12 +40,16 @@ def read(context: Context, scope: ModuleScope, clause: n.Policy | None, draft: b
     return PolicySpec("one_call" if name == "one_call" else "loop")
 
 
-def one_call(context: Context, scope: ModuleScope, node: n.NodeDecl, result: Type, offered: list[tuple[n.Path, Symbol]]) -> None:
-    """Under `one_call` a proposed call's result is the node's result, so it must be of its type (feature A7.4)."""
+def one_call(context: Context, scope: ModuleScope, node: n.NodeDecl, own: Signature, offered: list[tuple[n.Path, Symbol]]) -> None:
+    """Under `one_call` a proposed call's result is the node's result, so it must be of its type (feature A7.4); so are its errors."""
     collected = context.collected
+    result, fails = own.result, own.fails
     for path, symbol in offered:
         signature = collected.signatures.get(symbol.name)
-        if signature is None or fits(signature.result, result, collected.definitions):
+        if signature is None:
+            continue
+        if fits(signature.result, result, collected.definitions):
+            _errors(context, scope, node, path, symbol, signature.fails - fails)
             continue
         message = (
             f"`{path.text}` cannot be offered under `policy one_call`: it gives {show(signature.result)} and the node {show(result)}, "
@@ -61,3 +66,16 @@ def one_call(context: Context, scope: ModuleScope, node: n.NodeDecl, result: Typ
         if isinstance(symbol.node, n.ToolDecl | n.NodeDecl) and symbol.node.result is not None:
             labels.append(context.label(symbol.module, symbol.node.result, f"`{short(symbol.name)}` gives this"))
         context.report("AEL0605", message, scope.name, path, labels=tuple(labels), notes=notes)
+
+
+def _errors(context: Context, scope: ModuleScope, node: n.NodeDecl, path: n.Path, symbol: Symbol, left: frozenset[str]) -> None:
+    """The declared errors of a tool end a node of one call, so the node lists them (`Uncertain` is told where bodies are checked)."""
+    names = sorted(short(name) for name in left if name != "Uncertain")
+    if not names:
+        return
+    message = f"when `{path.text}` fails with {listed(names, 'or')}, that ends `{node.name.text}`, which does not list it"
+    notes = ("under `one_call` no second model call is left that could read the error",)
+    labels: tuple[Label, ...] = ()
+    if isinstance(symbol.node, n.ToolDecl | n.NodeDecl) and symbol.node.fails:
+        labels = (context.label(symbol.module, symbol.node.fails[0], "declared here"),)
+    context.report("AEL0630", message, scope.name, path, labels=labels, notes=notes)

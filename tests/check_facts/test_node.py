@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import pytest
 
+from ael.check.price import priced
 from tests.check_facts.support import MODEL, TOOL, at, check, label_texts, node
 
 GIVEN = "grants orders.read\n  tools look_up"
@@ -86,6 +87,18 @@ def test_one_call_refuses_a_tool_that_would_need_a_second() -> None:
     assert ("policy one_call", "one model call, by this policy") in label_texts(found)
     assert check(node("policy one_call\n  " + GIVEN)).found == []
     assert check(node("policy loop(steps: 3)\n  " + GIVEN, head=head)).found == []
+
+
+@pytest.mark.feature("A7.4")
+def test_under_one_call_the_errors_of_a_tool_are_the_nodes() -> None:
+    failing = "error NotFound\n" + node("policy one_call\n  " + GIVEN).replace(
+        "tool look_up(id: String(max: 64)) -> String", "tool look_up(id: String(max: 64)) -> String fails NotFound"
+    )
+    found = check(failing).one("AEL0630")
+    assert at(found) == "look_up"
+    assert label_texts(found) == [("NotFound", "declared here")]
+    assert check(failing.replace("question: String) -> String", "question: String) -> String fails NotFound")).found == []
+    assert check(failing.replace("policy one_call", "policy loop(steps: 3)")).found == []
 
 
 @pytest.mark.feature("A7.3")
@@ -282,3 +295,40 @@ def test_tests_have_titles() -> None:
     program = check('test "one" {\n  assert 1 == 1\n}\n\ntest "two" {\n  assert 1 == 1\n}\n').good
     assert [(t.name, t.module, t.line) for t in program.tests] == [("one", "main", 1), ("two", "main", 5)]
     assert check('test "one" {\n  assert 1 == 1\n}\n\ntest "one" {\n  assert 1 == 1\n}\n').codes == ["AEL0629"]
+
+
+@pytest.mark.feature("A4.16")
+def test_instructions_are_no_access_control() -> None:
+    forbid = 'instructions "Answer. Never call look_up for a stranger."'
+    assert "forbid `look_up`" in check(node(GIVEN, body=forbid)).one("AEL1126").message
+    assert check(node(body=forbid)).found == []
+    assert check(node(GIVEN, body='instructions "Call look_up. Never promise anything."')).found == []
+
+
+@pytest.mark.feature("A7.9")
+def test_which_models_need_a_price() -> None:
+    inner = node(
+        "budget cost $1\n  tools part", head="/// Answer. Call this when asked.\nnode answer(question: String) -> String"
+    )
+    more = (
+        MODEL.replace("fast", "slow").replace("}", "  fallback spare\n}")
+        + MODEL.replace("fast", "spare")
+        + MODEL.replace("fast", "free")
+        + """
+/// A part. Call this when there is one.
+node part(question: String) -> String
+  model slow
+{
+  instructions "Answer."
+}
+
+node other(question: String) -> String
+  model free
+{
+  instructions "Answer."
+}
+"""
+    )
+    program = check(inner + more).good
+    needed = {"main.fast": ("main.answer",), "main.slow": ("main.answer",), "main.spare": ("main.answer",)}
+    assert priced(program.nodes, program.models) == needed

@@ -58,3 +58,19 @@ def test_a_ring_of_calls_comes_to_an_end() -> None:
         for i in range(count)
     )
     assert check(functions).found == []
+
+
+def test_nested_function_values_are_not_followed_twice_at_each_level() -> None:
+    body = "x"
+    for level in range(18):
+        body = f'["a"].fold({body}, fn(all{level}: String, y{level}: String) => "${{all{level}}}${{y{level}}}")'
+    for level in range(18):
+        body = f'["b"].map(fn(z{level}: String) => {body}).join("")'
+    source = main('send("a", deep(used))', f"fn deep(x: String) -> String {{\n  {body}\n}}\n")
+    checked = check(source)
+    assert "AEL0701" not in checked.codes
+
+
+def test_a_program_nested_too_deep_is_told_and_survives() -> None:
+    source = main("send(to, used)", "fn deep(x: String) -> String {\n  " + "same(" * 400 + "x" + ")" * 400 + "\n}\n")
+    assert check(source).errors

@@ -48,7 +48,8 @@ fn first(a: String, b: String) -> String {
 
 
 def main(body: str, more: str = "", head: str = "question: String, to: String") -> str:
-    return f"{BASE}\nnode main({head}) -> String\n  grants mail.send, web.read\n{{\n  let used = fetch(question)\n  log(used)\n  {body}\n}}\n{more}"
+    opening = f"node main({head}) -> String\n  grants mail.send, web.read\n{{\n  let used = fetch(question)\n  log(used)\n"
+    return f"{BASE}\n{opening}  {body}\n}}\n{more}"
 
 
 TAINTED = [

@@ -27,4 +27,5 @@ CODES: dict[str, str] = {
     "AEL0627": "a provider that lacks operations",
     "AEL0628": "an operation provided with another signature",
     "AEL0629": "a test's title",
+    "AEL0630": "an error that ends a node of one call",
 }
