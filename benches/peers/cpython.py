@@ -22,10 +22,10 @@ def loops(n: int) -> int:
 
 
 def records(n: int) -> int:
-    at = {"x": 0, "y": 0, "label": "start"}
+    at: dict[str, Any] = {"x": 0, "y": 0, "label": "start"}
     for i in range(1, n + 1):
         at = {**at, "x": at["x"] + i, "y": at["y"] + at["x"] % 7}
-    return at["x"] + at["y"]
+    return int(at["x"] + at["y"])
 
 
 def calls(n: int) -> int:
