@@ -14,6 +14,7 @@ from ael.lower import build
 from ael.lower.abi.size import CHUNK
 from ael.lower.carry import loop_of, size_test
 from ael.lower.halt import halt_test
+from ael.lower.number import int_bits
 from ael.lower.outline import outlined
 from ael.lower.record import ordered_values
 from ael.lower.scope import Builder, Drop, Loop
@@ -65,6 +66,8 @@ def _range(b: Builder, s: n.For, first: n.Expr, last: n.Expr) -> None:
     loop = loop_of(b, s.body, open_ended=not short)
     low, high = ordered_values(b, (first, last))
     binder = b.tables.locals[s.binder]
+    # No loop runs 2^64 times, so what it counts is at most that far from where it starts.
+    b.bits[binder] = max(64, int_bits(b, first)) + 1
     if isinstance(first, n.IntLit):
         b.positions.add(binder)
     target: ast.expr = build.target(b.declare(binder))
