@@ -79,6 +79,8 @@ def ending_of(error: BaseException) -> BaseException:
     """What an exception means: itself where it is an ending, a fault for what Python raised, `Crashed` for the unexpected."""
     if isinstance(error, Fault | Failure | Uncertain) or not isinstance(error, Exception):
         return error
+    if type(error).__module__ == "bdb":
+        return error  # someone left the debugger
     made = _meaning(error) if _came_from_compiled_code(error) or isinstance(error, RecursionError | MemoryError) else None
     if made is None:
         made = Fault(FaultKind.CRASHED, f"{type(error).__name__}: {error}"[:500])
