@@ -230,7 +230,9 @@ def _record(world: World, fields: tuple[FieldDef, ...], depth: int) -> st.Search
     return st.fixed_dictionaries(required, optional=optional).map(lambda r: {key: r[key] for key in order if key in r})
 
 
-ODD = st.sampled_from([None, True, False, 0, 1, 3, -7, 0.5, "", "low", "x", "2026-03-01", [], [1], {}, {"a": 1}, {"kind": "Two"}, {"type": "x"}])
+ODD = st.sampled_from(
+    [None, True, False, 0, 1, 3, -7, 0.5, "", "low", "x", "2026-03-01", [], [1], {}, {"a": 1}, {"kind": "Two"}, {"type": "x"}]
+)
 
 
 @st.composite
