@@ -47,8 +47,10 @@ def vocabulary() -> tuple[list[bytes], list[float], list[int]]:
     return tokens + pieces, [0.0] * (len(tokens) + len(pieces)), [int(kind) for kind in kinds]
 
 
-def write(path: Path, *, seed: int = 7, template: str = TEMPLATE) -> Path:
-    """Write the model."""
+def write(path: Path, *, prefer: str = "", seed: int = 7, template: str = TEMPLATE) -> Path:
+    """Write the model. It never ends by itself, and says the token `prefer` wherever it may (a grammar decides where it may
+    not).
+    """
     tokens, scores, kinds = vocabulary()
     writer = gguf.GGUFWriter(str(path), "llama")
     writer.add_name("tiny")
@@ -78,9 +80,20 @@ def write(path: Path, *, seed: int = 7, template: str = TEMPLATE) -> Path:
     def tensor(name: str, *shape: int) -> None:
         writer.add_tensor(name, (random.standard_normal(shape) * 0.05).astype(numpy.float32))
 
-    tensor("token_embd.weight", len(tokens), WIDTH)
+    # The first of each token's numbers is large and stays so through the small layers: what an output row has there it always
+    # gets.
+    embeddings = random.standard_normal((len(tokens), WIDTH)) * 0.05
+    embeddings[:, 0] = 1.0
+    rows = random.standard_normal((len(tokens), WIDTH)) * 0.05
+    for control in range(len(CONTROL)):
+        rows[control, 0] = -5.0
+    if prefer:
+        # Once nothing more has to be said, it ends.
+        rows[CONTROL.index("<|end|>"), 0] = 3.0
+        rows[tokens.index(prefer.encode(), len(CONTROL) + 256), 0] = 5.0
+    writer.add_tensor("token_embd.weight", embeddings.astype(numpy.float32))
     writer.add_tensor("output_norm.weight", numpy.ones(WIDTH, dtype=numpy.float32))
-    tensor("output.weight", len(tokens), WIDTH)
+    writer.add_tensor("output.weight", rows.astype(numpy.float32))
     for layer in range(LAYERS):
         for norm in ("attn_norm", "ffn_norm"):
             writer.add_tensor(f"blk.{layer}.{norm}.weight", numpy.ones(WIDTH, dtype=numpy.float32))
