@@ -176,7 +176,14 @@ def _number(c: Checker, value: n.Expr, one: Wanted, bindings: Bindings) -> Type:
 
 def _lambda(c: Checker, value: n.Expr, one: Wanted, bindings: Bindings) -> Type:
     target = put(one.type, bindings)
-    type = c.check_argument(value, target, f" for `{one.name}`")
+    if not is_open(target):
+        return c.check_argument(value, target, f" for `{one.name}`")
+    if not isinstance(target, FunctionType):
+        type = c.infer(value)
+    else:
+        type = c.visit(value, target)
+        if isinstance(type, FunctionType) and len(type.parameters) != len(target.parameters):
+            return Unknown()
     unify(c, target, type, bindings)
     return type
 

@@ -197,6 +197,7 @@ def _assign(c: Checker, node: n.Assign) -> bool:
 
 
 def _fixed(c: Checker, node: n.Assign, local: Local) -> None:
+    c.read.add(local)
     at = next((key for key, one in c.tables.locals.items() if one is local), None)
     labels: tuple[Label, ...] = ()
     fix = None
