@@ -34,6 +34,9 @@ from ael.types.decode import checker
 PYTHON_DEPTH = 12_000
 """Python's own recursion limit has to be above what 1,000 calls of AEL need (a call can take several frames of Python)."""
 
+if sys.getrecursionlimit() < PYTHON_DEPTH:  # on import: a limit that changes in the middle of something surprises test runners
+    sys.setrecursionlimit(PYTHON_DEPTH)
+
 
 def trees(checked: CheckedProgram) -> tuple[Program, dict[str, ast.Module], dict[str, Places]]:
     """The Python modules of a program by the name of the AEL module, with positions."""
@@ -49,8 +52,6 @@ def trees(checked: CheckedProgram) -> tuple[Program, dict[str, ast.Module], dict
 
 def lower(checked: CheckedProgram) -> CompiledUnit:
     """Compile a program. It has no errors, so this raises nothing for a user's mistake."""
-    if sys.getrecursionlimit() < PYTHON_DEPTH:
-        sys.setrecursionlimit(PYTHON_DEPTH)
     program, modules, places = trees(checked)
     halt = Halt()
     space = namespace(program, halt)
