@@ -9,7 +9,7 @@ from contextlib import nullcontext
 
 from ael.journal.entry import Header
 from ael.journal.memory import MemoryJournal
-from ael.journal.store import JournalStore
+from ael.journal.store import JournalStore, RunJournal
 from ael.lower.unit import Code, CompiledTest, CompiledUnit
 from ael.run.bindings import Bindings, Options
 from ael.run.budget import Account, tighter
@@ -71,8 +71,8 @@ class Engine:
             )
             pinned = ""
         budget = self.world.unit.nodes[name].spec.budget
-        run = self._run(name, arguments, pinned, budget, options)
-        run.begin(self._visit(run, name, problem))
+        run, diverged = self._run(name, arguments, pinned, budget, options)
+        run.begin(self._visit(run, name, problem or diverged))
         return run
 
     def start_test(self, test: CompiledTest, options: Options | None = None) -> Run:
@@ -81,8 +81,8 @@ class Engine:
 
     def start_code(self, name: str, code: Code, arguments: tuple[object, ...] = (), options: Options | None = None) -> Run:
         """Start a run of acting code: a function of the program, for embedding and tests. It has the rights of the run's layers."""
-        run = self._run(name, arguments, "", BudgetSpec(), options or Options())
-        run.begin(self._code(run, name, code))
+        run, diverged = self._run(name, arguments, "", BudgetSpec(), options or Options())
+        run.begin(self._code(run, name, code, diverged))
         return run
 
     def input(self, name: str) -> InputCodec:
@@ -100,7 +100,10 @@ class Engine:
 
     # --- one run ------------------------------------------------------------------------------------------------------
 
-    def _run(self, name: str, arguments: tuple[object, ...], pinned: str, declared: BudgetSpec, options: Options) -> Run:
+    def _run(
+        self, name: str, arguments: tuple[object, ...], pinned: str, declared: BudgetSpec, options: Options
+    ) -> tuple[Run, Fault | None]:
+        """A run that has not begun, and the fault `Diverged` where its journal belongs to something else."""
         world = self.world
         bindings, clock = world.bindings, world.clock
         run_id = options.run or f"r{secrets.token_hex(8)}"
@@ -116,14 +119,19 @@ class Engine:
             bindings.operator,
         )
         header = Header(run_id, world.unit.digest, name, pinned, options.tenant, options.caller, clock.now(), options.deadline)
-        journal = self._journal.open(header)
+        diverged: Fault | None = None
+        try:
+            journal: RunJournal = self._journal.open(header)
+        except Fault as fault:
+            diverged = fault
+            journal = MemoryJournal(keep=False).open(header)
         seconds = None if limit.time is None else max(0.0, limit.time / 1000 - journal.active)
         absolute = Deadline(
             clock, None if options.deadline is None else options.deadline - clock.now(), "the run's deadline", None, True
         )
         deadline = Deadline(clock, seconds, "the run", absolute)
         trace = Trace(run_id, bindings.sinks, clock, world.masker, options.content) if bindings.sinks else None
-        return Run(
+        run = Run(
             world,
             run_id,
             name,
@@ -138,6 +146,7 @@ class Engine:
             trace_parent(options.trace_parent),
             options.on_event,
         )
+        return run, diverged
 
     async def _visit(self, run: Run, name: str, problem: Fault | None) -> Outcome:
         async def work(scope: Scope) -> object:
@@ -147,8 +156,10 @@ class Engine:
 
         return await self._guarded(run, name, work)
 
-    async def _code(self, run: Run, name: str, code: Code) -> Outcome:
+    async def _code(self, run: Run, name: str, code: Code, problem: Fault | None) -> Outcome:
         async def work(scope: Scope) -> object:
+            if problem is not None:
+                raise problem
             return await code(RunFrame(scope, name.replace("/", "-"), "", 0), *run.arguments)
 
         return await self._guarded(run, name, work)

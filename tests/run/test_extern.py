@@ -16,7 +16,15 @@ from tests.run.fakes import FakeClock
 from tests.run.helpers import ORDER, code, engine, error_of, fault_of, parameter, run, tool, uncertain_of, unit, value_of
 
 
-def calling(function: Any, *arguments: object, parameters: Any = (), result: Type | None = None, clock: Any = None, options: Any = None, **settings: Any) -> Any:
+def calling(
+    function: Any,
+    *arguments: object,
+    parameters: Any = (),
+    result: Type | None = None,
+    clock: Any = None,
+    options: Any = None,
+    **settings: Any,
+) -> Any:
     async def main(k: Any) -> object:
         return await k.act(0, "main.f", arguments)
 
@@ -58,7 +66,8 @@ def test_arguments_go_by_name_and_an_absent_one_is_absent() -> None:
 
 @pytest.mark.feature("A5.2", "A1.4")
 @pytest.mark.parametrize(
-    "bad", [{1}, object(), float("nan"), float("inf"), lambda: 1, {"a": {"b": [b"\xff", object()]}}, {1: 2}, (1, 2), "\ud800", [[{2}]]]
+    "bad",
+    [{1}, object(), float("nan"), float("inf"), lambda: 1, {"a": {"b": [b"\xff", object()]}}, {1: 2}, (1, 2), "\ud800", [[{2}]]],
 )
 def test_a_result_that_is_no_data_is_typed_and_names_tool_and_path(bad: object) -> None:
     """K12, K47."""
@@ -98,7 +107,9 @@ def test_values_are_snapshots_on_both_sides() -> None:
         kept[0].append(100)
         return f"{given} {got}"
 
-    made = unit(tools=[tool("f", None, parameter("xs", ListType(IntType())), result=ListType(IntType()))], nodes=[code("main", main)])
+    made = unit(
+        tools=[tool("f", None, parameter("xs", ListType(IntType())), result=ListType(IntType()))], nodes=[code("main", main)]
+    )
     assert value_of(run(engine(made, externs={"main.f": f}), "main")) == "[1, 2] [1, 2, 99]"
 
 
@@ -174,7 +185,9 @@ def test_runs_of_two_tenants_never_cross() -> None:
     async def main(k: Any, name: str) -> object:
         return await k.act(0, "main.f", (name,))
 
-    made = engine(unit(tools=[tool("f", None, parameter("name"))], nodes=[code("main", main, parameter("name"))]), externs={"main.f": who})
+    made = engine(
+        unit(tools=[tool("f", None, parameter("name"))], nodes=[code("main", main, parameter("name"))]), externs={"main.f": who}
+    )
 
     async def both() -> list[Any]:
         runs = [made.start("main", {"name": tenant}, Options(caller="c", tenant=tenant)) for tenant in ("a", "b")]

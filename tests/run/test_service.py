@@ -21,13 +21,34 @@ from ael.types.signature import Repeat
 from ael.types.spec import StoreSpec
 from ael.types.type import DecimalType, IntType, StringType
 from tests.run.fakes import FakeClock
-from tests.run.helpers import ORDER, Collected, code, engine, error_of, fault_of, operation, parameter, run, tool, uncertain_of, unit, value_of
+from tests.run.helpers import (
+    ORDER,
+    Collected,
+    code,
+    engine,
+    error_of,
+    fault_of,
+    operation,
+    parameter,
+    run,
+    tool,
+    uncertain_of,
+    unit,
+    value_of,
+)
 from tests.run.test_loop import Body
 
 GET = operation("get", parameter("id"), result=ORDER, fails=frozenset({"main.NotFound"}))
 
 
-def calling(body: Any, spec: Any = GET, *, grants: frozenset[str] = frozenset({"read"}), provider: frozenset[str] = frozenset({"db"}), **bound: Any) -> Any:
+def calling(
+    body: Any,
+    spec: Any = GET,
+    *,
+    grants: frozenset[str] = frozenset({"read"}),
+    provider: frozenset[str] = frozenset({"db"}),
+    **bound: Any,
+) -> Any:
     async def main(k: Any) -> object:
         return await k.act(0, spec.name, ("A",) if spec.signature.parameters else ())
 
@@ -250,7 +271,11 @@ def test_effects_are_journaled_and_replayed() -> None:
     made = unit(nodes=[code("main", main)])
     numbers = iter([n / 97 for n in range(90)])
     for _ in range(2):
-        run(engine(made, clock=clock, journal=journal, random=lambda: next(numbers)), "main", options=Options(caller="c", run="r1"))
+        run(
+            engine(made, clock=clock, journal=journal, random=lambda: next(numbers)),
+            "main",
+            options=Options(caller="c", run="r1"),
+        )
         clock.advance(100_000)
     assert seen[0] == seen[1]
     now, today, new_id, number, again, wide = seen[0]

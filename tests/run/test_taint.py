@@ -49,7 +49,8 @@ def test_extern_and_tainting_tools_and_models_are_outside_data() -> None:
 @pytest.mark.feature("A14.3")
 def test_taint_derives_along_the_chain_and_is_only_added_to() -> None:
     made = unit(
-        tools=[tool("one", Body("1"), taints=True), tool("two", Body("2"))], nodes=[node("answer", parameter("q"), tools=["one", "two"])]
+        tools=[tool("one", Body("1"), taints=True), tool("two", Body("2"))],
+        nodes=[node("answer", parameter("q"), tools=["one", "two"])],
     )
     entries = entries_of(engine(made, model(calls(call("one", {})), calls(call("two", {})), said("done"))), "answer", ASK)
     paths = [entry.path for entry in entries]
@@ -89,7 +90,9 @@ def test_two_runs_never_share_taint() -> None:
         await k.act(1, "main.clean", ())
         return ""
 
-    made = engine(unit(tools=[tool("own", Body("y"), taints=True), tool("clean", Body("x"))], nodes=[code("main", main, parameter("q"))]))
+    made = engine(
+        unit(tools=[tool("own", Body("y"), taints=True), tool("clean", Body("x"))], nodes=[code("main", main, parameter("q"))])
+    )
     assert entries_of(made, "main", {"q": "dirty"})[-1].taint == ("tool:own",)
     assert entries_of(made, "main", {"q": "clean"})[-1].taint == ()
 

@@ -38,7 +38,9 @@ def supporting(*replies: Any, **bound: Any) -> Any:
 @pytest.mark.feature("A16.2")
 def test_the_spans_are_a_tree_of_run_node_turn_tool_and_operation() -> None:
     spans = SpanList()
-    outcome = run(supporting(calls(call("look", {"id": "A"})), said("done"), sinks=(spans,)), "answer", ASK, Options(caller="c", run="r1"))
+    outcome = run(
+        supporting(calls(call("look", {"id": "A"})), said("done"), sinks=(spans,)), "answer", ASK, Options(caller="c", run="r1")
+    )
     assert value_of(outcome) == "done"
     by = {span.sequence: span for span in spans.spans}
     assert sorted(by) == list(range(1, len(by) + 1))
@@ -190,9 +192,19 @@ def test_a_function_gets_cancellation_and_trace_context() -> None:
 
     made = unit(tools=[tool("look", None)], nodes=[code("main", main)])
     parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
-    run(engine(made, externs={"main.look": look}), "main", options=Options(caller="ann", tenant="acme", run="r1", trace_parent=parent))
+    run(
+        engine(made, externs={"main.look": look}),
+        "main",
+        options=Options(caller="ann", tenant="acme", run="r1", trace_parent=parent),
+    )
     [context] = seen
-    assert (context.run, context.step, context.tenant, context.caller, context.permission) == ("r1", "main/look@0", "acme", "ann", "read")
+    assert (context.run, context.step, context.tenant, context.caller, context.permission) == (
+        "r1",
+        "main/look@0",
+        "acme",
+        "ann",
+        "read",
+    )
     assert context.trace_parent.split("-")[1] == parent.split("-")[1]
     assert len(context.key) == 32
     assert context.deadline > 0
