@@ -15,6 +15,7 @@ from ael.check.module import find
 from ael.check.program import Local, Meaning
 from ael.syntax import nodes as n
 from ael.types.text import text_of
+from ael.types.type import Unknown
 
 
 def text(context: Context, scope: ModuleScope, node: n.NodeDecl, template: n.StringLit) -> str:
@@ -47,7 +48,8 @@ def _part(context: Context, scope: ModuleScope, part: n.Expr, parameters: dict[L
     value = c.constant(context, scope, part)
     if value is not c.NOTHING and value is not None and not isinstance(value, list | dict):
         return text_of(value) if not isinstance(part, n.DurationLit) else part.text_form
-    _refuse(context, scope, part, names)
+    if not isinstance(scope.tables.types.get(part), Unknown):
+        _refuse(context, scope, part, names)
     return ""
 
 

@@ -100,16 +100,15 @@ def _fallback(context: Context, scope: ModuleScope, value: n.Expr) -> str | None
         return None
     if symbol is not None and symbol.kind == "model":
         return symbol.name
-    word = path.text if path is not None else c.source_text(scope, value)
-    unknown_model(context, scope, value, word)
+    unknown_model(context, scope, value, path)
     return None
 
 
-def unknown_model(context: Context, scope: ModuleScope, node: n.Node, word: str) -> None:
-    """Report a name that is no model."""
+def unknown_model(context: Context, scope: ModuleScope, node: n.Node, path: n.Path | None) -> None:
+    """Report a name that is no model, with what is meant or what to do."""
+    word = path.text if path is not None else c.source_text(scope, node)
     hint, fix = suggestion(scope.source, node.span, word, names_of(scope, "model"))
-    notes = () if fix else (f'declare it: `model {word} {{ provider … name "…" }}`',)
-    context.report("AEL0609", f"no model `{word}` is declared{hint}", scope.name, node, notes=notes, fix=fix)
+    context.report("AEL0609", f"there is no model `{word}`{hint}", scope.name, node, fix=fix)
 
 
 def _setting(context: Context, scope: ModuleScope, setting: n.Setting) -> object:

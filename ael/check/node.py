@@ -95,7 +95,7 @@ def _model(context: Context, scope: ModuleScope, node: n.NodeDecl, clause: n.Mod
     if symbol is not None and symbol.kind == "unknown":
         return None
     if symbol is None or symbol.kind != "model":
-        unknown_model(context, scope, clause.path, clause.path.text)
+        unknown_model(context, scope, clause.path, clause.path)
         return None
     return symbol.name
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from ael.check import clause as c
 from ael.check import grant, repeat
-from ael.check.basis import Context, short, suggestion
+from ael.check.basis import Context, names_of, short, suggestion
 from ael.check.collect import ModuleScope, Symbol
 from ael.check.effect import Graph
-from ael.check.module import find
+from ael.check.module import find, kind_text
 from ael.check.permission import doc, named
 from ael.syntax import nodes as n
 from ael.types.relate import fits
@@ -92,7 +92,24 @@ def service_of(context: Context, scope: ModuleScope, node: n.ProvideDecl) -> Sym
         symbol = collected.symbols.get(f"{node.module}.{node.service.text}")
     else:
         symbol = find(collected, scope, node.service)
-    return symbol if symbol is not None and symbol.kind == "service" else None
+    if symbol is not None and symbol.kind == "service":
+        return symbol
+    if symbol is None or symbol.kind != "unknown":
+        _unknown(context, scope, node, symbol)
+    return None
+
+
+def _unknown(context: Context, scope: ModuleScope, node: n.ProvideDecl, symbol: Symbol | None) -> None:
+    path = node.service
+    if symbol is not None:
+        message = f"`{path.text}` is {kind_text(symbol)}, and only a service can be provided"
+        context.report("AEL0631", message, scope.name, path)
+    elif node.module is None:
+        hint, fix = suggestion(scope.source, path.span, path.text, names_of(scope, "service"))
+        context.report("AEL0631", f"there is no service `{path.text}`{hint}", scope.name, path, fix=fix)
+    else:
+        notes = (f"`use {node.module}.{{{path.text}}}` brings its module in",)
+        context.report("AEL0631", f"there is no service `{node.module}.{path.text}`", scope.name, path, notes=notes)
 
 
 def check(context: Context, graph: Graph, draft: ProvideDraft, operations: dict[str, OperationDraft]) -> None:

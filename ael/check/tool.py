@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from ael.check import clause as c
 from ael.check import grant, repeat
 from ael.check.basis import Context, names_of, short, suggestion
-from ael.check.collect import ModuleScope, Symbol
+from ael.check.collect import Kind, ModuleScope, Symbol
 from ael.check.effect import Graph
-from ael.check.module import find
+from ael.check.module import find, kind_text, report_unknown
 from ael.check.permission import doc, named, role
 from ael.diagnostics.diagnostic import Edit, Fix, Place
 from ael.source import Span
@@ -163,11 +163,16 @@ def find_tool(context: Context, scope: ModuleScope, path: n.Path) -> Symbol | No
         notes: tuple[str, ...] = ()
         if symbol.kind in ("function", "operation"):
             notes = ("a model is offered tools: `tool name(…) -> T  needs …  repeat … { … }` may call it",)
-        message = f"`{path.text}` is a {symbol.kind}, and a model can be offered tools and nodes only"
+        message = f"`{path.text}` is {kind_text(symbol)}, and a model can be offered tools and nodes only"
         context.report("AEL0601", message, scope.name, path, notes=notes)
         return None
-    hint, fix = suggestion(scope.source, path.span, path.text, names_of(scope, "tool", "node"))
-    context.report("AEL0601", f"no tool or node `{path.text}` is known here{hint}", scope.name, path, fix=fix)
+    known = names_of(scope, "tool", "node")
+    if len(path.parts) == 1:
+        wanted: frozenset[Kind] = frozenset({"tool", "node"})
+        report_unknown(context.collected, scope, path.parts[0], "tool or node", "AEL0601", context.bag, known, wanted)
+        return None
+    hint, fix = suggestion(scope.source, path.span, path.text, known)
+    context.report("AEL0601", f"there is no tool or node `{path.text}`{hint if fix else ''}", scope.name, path, fix=fix)
     return None
 
 

@@ -28,4 +28,5 @@ CODES: dict[str, str] = {
     "AEL0628": "an operation provided with another signature",
     "AEL0629": "a test's title",
     "AEL0630": "an error that ends a node of one call",
+    "AEL0631": "no such service",
 }
