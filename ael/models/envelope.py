@@ -109,8 +109,8 @@ def explained(spec: ConversationSpec) -> str:
     """What the model is told about the envelope, with an example of each kind of step."""
     tools = "\n".join(f"- {tool.name}: {tool.description.splitlines()[0] if tool.description else ''}" for tool in spec.tools)
     first = spec.tools[0]
-    example = json.dumps({"call": first.name, "with": _sample(first.schema)})
-    answer = json.dumps({"answer": "…" if spec.output.text else _sample(spec.output.schema)})
+    example = json.dumps({"call": first.name, "with": _sample(first.schema)}, ensure_ascii=False)
+    answer = json.dumps({"answer": "…" if spec.output.text else _sample(spec.output.schema)}, ensure_ascii=False)
     return f"Answer with one JSON object. You may call one of these tools:\n{tools}\nTo call: {example}\nTo finish: {answer}"
 
 

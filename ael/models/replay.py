@@ -165,7 +165,9 @@ class ReplayProvider:
             what = "it asks once more than was recorded"
         else:
             unknown = next((place for place, step in enumerate(trail.steps) if step not in self._steps), None)
-            what = "it asks where nothing was asked" if unknown is None else f"{trail.names[unknown]} (part {unknown + 1}) differ"
+            what = (
+                "it asks where nothing was asked" if unknown is None else f"{trail.names[unknown]} (part {unknown + 1}) changed"
+            )
         message = f"the run diverges from the recording {self._path.name}: {what}; record it again"
         raise ModelError(ModelErrorKind.BAD_REQUEST, message)
 
