@@ -22,12 +22,14 @@ from ael.syntax.words import (
     CAN_END,
     CLOSERS,
     CONTINUES,
+    CONTINUES_AFTER_BODY,
     CONTINUES_IN_BODY,
     DOC,
     DOT,
     END,
     FIELD_WORD,
-    HAS_MODEL_CLAUSE,
+    FN,
+    HAS_CLAUSES,
     INT,
     IS_RESERVED,
     ITEM_WORDS,
@@ -67,7 +69,8 @@ _NOTHING: frozenset[int] = frozenset()
 _PLAIN_PIECE = re.compile(r'(?:[^"\\$\r\n]++|\\[^\r\n]|\$(?!\{))*+')
 _BLOCK_PIECE = re.compile(r'(?:[^"\\$]++|\\[\s\S]|\$(?!\{)|"(?!""))*+')
 _RAW_REST = re.compile(r'"([^"\r\n]*+)"')
-_COLON_AHEAD = re.compile(r"[ \t]*+\??:")
+_COLON_AHEAD = re.compile(r"[ \t]*+(?:\?[ \t]*+)?:")
+_PARENTHESIS_AHEAD = re.compile(r"[ \t]*+\(")
 _OPERAND_AHEAD = re.compile(r"[ \t]++(?!(?:and|or|in|div|with|catch|not[ \t]++in)\b)[\w\"(\[{$]")
 _COLUMN_ZERO = re.compile(
     r"^(?:pub[ \t]+|open[ \t]+)*(?:use|permission|role|enum|record|error|type|const|fn|tool|node|agent|skill|service|provide|mcp|model"
@@ -183,7 +186,7 @@ class _Lexer:
                 newline = False
                 indent = start - line_start
                 if not stack or (self.resync and indent == 0 and self.closes_all(kind)):
-                    begins = not stack and self.begins(kind, indent)
+                    begins = not stack and self.begins(kind, indent, at)
                     if begins:
                         self.finish(start)
                         self.indent, named, in_braces = indent, False, False
@@ -200,8 +203,8 @@ class _Lexer:
                         self.deep = self.deep or len(kinds) - chain_from > MAX_CHAIN
                         self.push(NEWLINE, ends[-1], ends[-1], "\n")
                         chain_from = len(kinds) - stack[-1].chain
-                        item = kind
-                    elif texts[-1] == "{":
+                        item = kind if len(stack) == 1 else item
+                    elif len(stack) == 1 and texts[-1] == "{":
                         item = kind
                     if self.doc:
                         self.flush_doc(start, keep=in_braces and kind not in CONTINUES)
@@ -267,18 +270,21 @@ class _Lexer:
 
     # --- declarations ------------------------------------------------------------------------------------------------
 
-    def begins(self, kind: int, indent: int) -> bool:
-        """Whether a token that begins a line outside all brackets begins a declaration."""
+    def begins(self, kind: int, indent: int, end: int) -> bool:
+        """Whether a token that begins a line outside all brackets, and ends at `end`, begins a declaration."""
         kinds = self.tokens.kinds
         if len(kinds) == self.first:
             return True
+        if kind == FN and _PARENTHESIS_AHEAD.match(self.source.text, end):
+            return False
         if self.kind == "deployment":
-            return indent <= self.indent and kinds[-1] != DOC
+            return indent <= self.indent and kinds[-1] in CAN_END and kind not in CONTINUES
         if self.tokens.texts[-1] == "}":
-            return True
+            return kind not in CONTINUES_AFTER_BODY
         if kind not in STARTERS[self.kind] or kinds[-1] in PREFIXES:
             return False
-        return not (kind == MODEL and self.word in HAS_MODEL_CLAUSE)
+        in_clauses = self.word in HAS_CLAUSES and self.tokens.texts[-2] != "extern"
+        return not (kind == MODEL and in_clauses)
 
     def closes_all(self, kind: int) -> bool:
         """Whether a token in the first column begins a declaration, so that what is open was left open. Reports and closes it."""

@@ -62,8 +62,10 @@ STARTERS: dict[FileKind, frozenset[int]] = {
 """Words that begin a declaration where they begin a line outside all brackets. In a deployment the indentation says it."""
 
 PREFIXES = _kinds("pub", "open") | {DOC}
-HAS_MODEL_CLAUSE = _kinds("node", "agent")
+HAS_CLAUSES = _kinds("node", "agent", "tool", "skill", "provide")
+"""Words of declarations whose body follows their clauses: `model` on a line before it is one of them."""
 MODEL = WORDS["model"]
+FN = WORDS["fn"]
 TOOL = WORDS["tool"]
 MCP = WORDS["mcp"]
 
@@ -71,6 +73,9 @@ _CLAUSES = _kinds(
     "needs", "repeat", "timeout", "limit", "approval", "taints", "parallel", "retry", "model", "policy", "grants", "deny", "tools",
     "skills", "budget", "attempts", "tool_choice", "history", "version", "fails", "key", "when", "by",
 )  # fmt: skip
+
+CONTINUES_AFTER_BODY = CONTINUES | (_CLAUSES - {MODEL}) | _kinds("{", "extern")
+"""What can follow a `}` in a declaration: it may have ended an expression in a clause."""
 
 CONTINUES_IN_BODY: dict[int, frozenset[int]] = {
     WORDS["service"]: _CLAUSES,

@@ -128,4 +128,5 @@ def history_summarize(c: Context, s: int, e: int) -> n.History:
 
 
 def version(c: Context, s: int, e: int, value: n.StringLit) -> n.Version:
+    c.plain(value)
     return make_version(s, e, value)

@@ -38,6 +38,12 @@ class Context:
             notes = (*notes, "further problems of this file are not shown")
         self.bag.report(code, message, self.source, Span(start, end), notes=notes)
 
+    def plain(self, literal: n.StringLit | None) -> n.StringLit | None:
+        """Refuse `${…}` where a text has to be known before anything runs."""
+        if literal is not None and any(not isinstance(part, n.TextPart) for part in literal.parts):
+            self.problem("AEL0103", "this is a plain text, without `${…}`", literal.span.start, literal.span.end)
+        return literal
+
     def undocument(self, token: int) -> None:
         """Keep the lines of a doc comment as plain comments."""
         span = self.docs[token]

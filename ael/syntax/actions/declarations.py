@@ -118,25 +118,25 @@ def bare_error(c: Context, s: int, e: int, head: Head, name: n.Name) -> n.ErrorD
 def field(
     c: Context, s: int, e: int, doc: n.Doc | None, name: n.Name, type: n.TypeExpr, wire: n.StringLit | None, default: n.Expr | None
 ) -> n.Field:
-    return make_field(s, e, doc, name, False, type, wire, default)
+    return make_field(s, e, doc, name, False, type, c.plain(wire), default)
 
 
 def optional_field(
     c: Context, s: int, e: int, doc: n.Doc | None, name: n.Name, type: n.TypeExpr, wire: n.StringLit | None, default: n.Expr | None
 ) -> n.Field:
-    return make_field(s, e, doc, name, True, type, wire, default)
+    return make_field(s, e, doc, name, True, type, c.plain(wire), default)
 
 
 def parameter(
     c: Context, s: int, e: int, trusted: int | None, name: n.Name, type: n.TypeExpr, wire: n.StringLit | None, default: n.Expr | None
 ) -> n.Parameter:
-    return make_parameter(s, e, name, trusted is not None, False, type, wire, default)
+    return make_parameter(s, e, name, trusted is not None, False, type, c.plain(wire), default)
 
 
 def optional_parameter(
     c: Context, s: int, e: int, trusted: int | None, name: n.Name, type: n.TypeExpr, wire: n.StringLit | None, default: n.Expr | None
 ) -> n.Parameter:
-    return make_parameter(s, e, name, trusted is not None, True, type, wire, default)
+    return make_parameter(s, e, name, trusted is not None, True, type, c.plain(wire), default)
 
 
 def type_alias(c: Context, s: int, e: int, head: Head, name: n.Name, type: n.TypeExpr) -> n.TypeDecl:
@@ -158,6 +158,7 @@ def function(
 
 
 def extern(c: Context, s: int, e: int, target: n.StringLit) -> n.Extern:
+    c.plain(target)
     return make_extern(s, e, target)
 
 
@@ -205,7 +206,7 @@ def mcp(c: Context, s: int, e: int, head: Head, name: n.Name, members: list[n.Se
 def mcp_tool(
     c: Context, s: int, e: int, doc: n.Doc | None, name: n.Name, wire: n.StringLit | None, clauses: list[n.Clause] | None
 ) -> n.McpTool:
-    return make_mcp_tool(s, e, doc, name, wire, items(clauses))
+    return make_mcp_tool(s, e, doc, name, c.plain(wire), items(clauses))
 
 
 def model(c: Context, s: int, e: int, head: Head, name: n.Name, settings: list[n.Setting] | None) -> n.ModelDecl:
@@ -217,4 +218,5 @@ def store(c: Context, s: int, e: int, head: Head, name: n.Name, type: n.TypeExpr
 
 
 def test(c: Context, s: int, e: int, doc: n.Doc | None, title: n.StringLit, body: n.Block) -> n.TestDecl:
+    c.plain(title)
     return make_test_decl(s, e, doc, title, body)

@@ -55,8 +55,8 @@ def named_field_pattern(c: Context, s: int, e: int, token: int, pattern: n.Patte
 def literal_pattern(
     c: Context, s: int, e: int, value: n.StringLit | n.IntLit | n.FloatLit | n.BoolLit | n.NullLit | n.Unary | n.MoneyLit | n.DurationLit
 ) -> n.LiteralPattern:
-    if isinstance(value, n.StringLit) and any(not isinstance(part, n.TextPart) for part in value.parts):
-        c.problem("AEL0103", "a pattern is a plain text, without `${…}`", s, e, "compare in a guard: `text if text == …`")
+    if isinstance(value, n.StringLit):
+        c.plain(value)
     return make_literal_pattern(s, e, value)
 
 

@@ -38,6 +38,7 @@ def package(c: Context, s: int, e: int, segments: list[n.Name]) -> str:
 
 
 def pack_version(c: Context, s: int, e: int, value: n.StringLit) -> n.StringLit:
+    c.plain(value)
     return value
 
 
@@ -46,11 +47,14 @@ def pack_uses(c: Context, s: int, e: int, packages: list[str]) -> Uses:
 
 
 def pack_externs(c: Context, s: int, e: int, modules: list[n.StringLit]) -> Externs:
+    for module in modules:
+        c.plain(module)
     return Externs(tuple(modules))
 
 
 def depends(c: Context, s: int, e: int, name: n.Name, version: n.StringLit, origin: n.StringLit | None) -> n.Depends:
-    return make_depends(s, e, name, version, origin)
+    c.plain(version)
+    return make_depends(s, e, name, version, c.plain(origin))
 
 
 def pack(
@@ -102,6 +106,7 @@ def adjust(c: Context, s: int, e: int, doc: n.Doc | None, kind: n.Name, subject:
 
 
 def bind_text(c: Context, s: int, e: int, doc: n.Doc | None, kind: n.Name, text: n.StringLit, options: list[Option] | None) -> n.Binding:
+    c.plain(text)
     return _binding(c, s, e, doc, kind, None, None, text, options)
 
 

@@ -36,8 +36,8 @@ def named_type(
 
 
 def literal_type(c: Context, s: int, e: int, value: n.StringLit | n.BoolLit | n.NullLit) -> n.LiteralType:
-    if isinstance(value, n.StringLit) and any(not isinstance(part, n.TextPart) for part in value.parts):
-        c.problem("AEL0103", "a type is a plain text, without `${…}`", s, e)
+    if isinstance(value, n.StringLit):
+        c.plain(value)
     return make_literal_type(s, e, value)
 
 

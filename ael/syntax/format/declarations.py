@@ -306,7 +306,7 @@ def edge_target(p: Stream, node: n.EdgeTarget) -> None:
 
 def skill(p: Stream, node: n.SkillDecl) -> None:
     titled(p, "skill")
-    body = _brace(p)
+    body = _body(p, node)
     outer = tuple(c for c in node.clauses if c.span.start < body)
     before_body(p, outer)
     inner = [c for c in node.clauses if c.span.start > body]
@@ -314,12 +314,11 @@ def skill(p: Stream, node: n.SkillDecl) -> None:
     braced(p, sorted(members, key=lambda m: m.span.start), flat=None)
 
 
-def _brace(p: Stream) -> int:
-    """Where the next `{` stands."""
-    at = p.at
-    while p.items[at].text != "{":
-        at += 1
-    return p.items[at].start
+def _body(p: Stream, node: n.SkillDecl) -> int:
+    """Where the body begins: at the first `{` that stands in no clause."""
+    return next(
+        item.start for item in p.items[p.at :] if item.text == "{" and not any(c.span.start <= item.start < c.span.end for c in node.clauses)
+    )
 
 
 def service(p: Stream, node: n.ServiceDecl) -> None:
@@ -380,11 +379,9 @@ def store(p: Stream, node: n.StoreDecl) -> None:
     p.take(":")
     p.space()
     p.show(node.type)
-    if node.clauses:
-        with p.group(), p.indent():
-            for clause in node.clauses:
-                p.line()
-                p.show(clause)
+    for clause in node.clauses:
+        p.space()
+        p.show(clause)
 
 
 def test(p: Stream, node: n.TestDecl) -> None:

@@ -95,7 +95,7 @@ def render(commands: list[Command], broken: frozenset[int]) -> str:
             must_break = True
         elif op is Op.OPEN:
             here = indent if fresh else column + len(space)
-            modes.append(command.group in broken or not _fits(commands, at, here, broken))
+            modes.append(command.group in broken or not _fits(commands, at, here))
         elif op is Op.CLOSE:
             modes.pop()
         elif op is Op.INDENT:
@@ -111,27 +111,24 @@ def _move(text: str, margin: int, indent: int) -> str:
     return "\n".join([first, *(" " * indent + line[margin:] if line[margin:] else "" for line in rest)])
 
 
-def _fits(commands: list[Command], at: int, column: int, broken: frozenset[int]) -> bool:
+def _fits(commands: list[Command], at: int, column: int) -> bool:
     """Whether the group that opens at `at` fits on the rest of the line, with what follows up to where a line may end."""
-    depth = forced = 0
+    depth = 0
     closed = False
     for index in range(at, len(commands)):
-        op, text, group = commands[index]
+        op, text, _ = commands[index]
         if op is Op.TEXT:
             column += len(text)
         elif op is Op.LINE:
-            if closed or forced:
+            if closed:
                 return True
             column += len(text)
         elif op is Op.SPACE:
             column += 1
         elif op is Op.OPEN:
             depth += 1
-            if forced or group in broken:
-                forced += 1
         elif op is Op.CLOSE:
             depth -= 1
-            forced = max(0, forced - 1)
             closed = closed or depth <= 0
         elif op is Op.RAW:
             return column + text.find("\n") <= WIDTH

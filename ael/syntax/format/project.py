@@ -5,6 +5,7 @@ from __future__ import annotations
 from ael.syntax import nodes as n
 from ael.syntax.format.lists import braced, bracketed
 from ael.syntax.format.stream import Printer, Stream
+from ael.syntax.format.text import plain
 
 
 def pack(p: Stream, node: n.PackDecl) -> None:
@@ -28,27 +29,39 @@ def pack(p: Stream, node: n.PackDecl) -> None:
 
 
 def _item(p: Stream) -> None:
-    """One line of a pack: up to the next item, a `}` or, between strings and names, what cannot go on."""
     word = p.peek()
     p.take()
-    before = word
-    while p.peek() != "}":
-        text = p.peek()
-        glued = text in (",", "/") or before == "/"
-        if not glued and before != "," and not _goes_on(word, before, text):
-            break
-        if not glued:
+    p.space()
+    if word == "version":
+        plain(p)
+    elif word == "uses":
+        _package(p)
+        while p.peek() == ",":
+            p.take(",")
             p.space()
+            _package(p)
+    elif word == "extern":
+        plain(p)
+        while p.peek() == ",":
+            p.take(",")
+            p.space()
+            plain(p)
+    else:
         p.take()
-        before = text
+        p.space()
+        plain(p)
+        if p.peek() == "from":
+            p.space()
+            p.take("from")
+            p.space()
+            plain(p)
 
 
-def _goes_on(word: str, before: str, text: str) -> bool:
-    """Whether `text` belongs to the item that `word` begins."""
-    if before == word:
-        return True
-    quoted = text[0] in 'r"' and text[-1] == '"'
-    return word == "depends" and ((quoted and before[-1] != '"') or text == "from")
+def _package(p: Stream) -> None:
+    p.take()
+    while p.peek() == "/":
+        p.take("/")
+        p.take()
 
 
 def binding(p: Stream, node: n.Binding) -> None:

@@ -122,8 +122,9 @@ class Stream:
         self.emit(Command(Op.TEXT, item.text))
 
     def take_as(self, command: Command) -> None:
-        """Emit `command` for the next token."""
+        """Emit `command`, text of several lines, for the next token. It breaks all around it."""
         self.comments()
+        self.broken.update(group for group, _ in self.groups)
         self.seen = self.items[self.at].end
         self.at += 1
         self.emit(command)
@@ -229,11 +230,12 @@ class Stream:
 
     @contextmanager
     def group(self, *, broken: bool = False) -> Iterator[None]:
-        """What fits on one line, or breaks at all its lines."""
+        """What fits on one line, or breaks at all its lines. One that breaks whether it fits or not breaks all around it."""
         self.count += 1
         number = self.count
         if broken:
             self.broken.add(number)
+            self.broken.update(group for group, _ in self.groups)
         self.groups.append([number, len(self.commands)])
         self.commands.append(Command(Op.OPEN, "", number))
         yield

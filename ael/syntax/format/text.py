@@ -20,6 +20,11 @@ def string(p: Stream, node: n.StringLit) -> None:
             _piece(p, margin)
 
 
+def plain(p: Stream) -> None:
+    """Emit the string that is the next token."""
+    _piece(p, _margin(p.peek()) if p.peek().startswith('"""') else None)
+
+
 def _margin(text: str) -> int | None:
     """How far the closing quotes of a block string stand in; None when it is not laid out as a block."""
     lines = _LINE_END.split(text)
