@@ -47,9 +47,9 @@ class EnvelopeConversation:
         answer = _only_answer(spec.output)
         shape = OutputShape(envelope(spec), False, "step")
         plain = replace(spec, tools=(), output=shape, system=f"{spec.system}\n\n{explained(spec)}", tool_choice="auto")
-        lowered = DIALECTS[provider.dialect].output(answer)
-        last = lowered.schema if isinstance(lowered, Lowered) else answer
-        self._inner = OpenAIConversation(provider, plain, last_schema=last)
+        self._inner = OpenAIConversation(provider, plain)
+        self._answer = _lowered(answer, provider)
+        self._call = _lowered(envelope(spec, answer=False), provider)
 
     @property
     def size(self) -> int:
@@ -80,6 +80,8 @@ class EnvelopeConversation:
     async def ask(self, max_tokens: int, last: bool, on_event: Callable[[ModelEvent], None] | None) -> ModelTurn:
         if not self._wrapped:
             return await self._inner.ask(max_tokens, last, on_event)
+        # Left the choice, so small a model answers at once and makes it up: its first step is a call, its last one the answer.
+        self._inner.narrowed = self._answer if last else None if self._count else self._call
         turn = await self._inner.ask(max_tokens, last, None)
         if turn.stop is not Stop.DONE or turn.final is None:
             return turn
@@ -95,13 +97,15 @@ class EnvelopeConversation:
         return opened
 
 
-def envelope(spec: ConversationSpec) -> dict[str, object]:
-    """The schema of one step: a call of one of the tools, or the answer."""
+def envelope(spec: ConversationSpec, *, answer: bool = True) -> dict[str, object]:
+    """The schema of one step: a call of one of the tools, or (`answer`) the answer."""
     steps = [_object({"call": {"const": tool.name}, "with": _bounded(tool.schema)}) for tool in spec.tools]
     definitions: dict[str, object] = {}
-    for step in [*steps, answer := _only_answer(spec.output)]:
+    if answer:
+        steps.append(_only_answer(spec.output))
+    for step in steps:
         definitions.update(_lift(step))
-    made: dict[str, object] = {"anyOf": [*steps, answer]}
+    made: dict[str, object] = {"anyOf": steps}
     return {**made, "$defs": definitions} if definitions else made
 
 
@@ -132,6 +136,11 @@ def opened_envelope(turn: ModelTurn, text: bool, identity: str) -> ModelTurn:
     if text and isinstance(answer, str):
         return replace(turn, text=answer, final=None)
     return replace(turn, final=encode(answer).decode())
+
+
+def _lowered(schema: dict[str, object], provider: OpenAIProvider) -> Mapping[str, object]:
+    lowered = DIALECTS[provider.dialect].output(schema)
+    return lowered.schema if isinstance(lowered, Lowered) else schema
 
 
 def _only_answer(output: OutputShape) -> dict[str, object]:

@@ -88,12 +88,11 @@ class OpenAIProvider:
 class OpenAIConversation:
     """One conversation. A request is the joined bytes of what was encoded before."""
 
-    __slots__ = ("_head", "_history", "_last", "_offered", "_provider", "_shape", "_spec", "_stream", "_tail")
+    __slots__ = ("_head", "_history", "_last", "_offered", "_provider", "_shape", "_spec", "_stream", "_tail", "narrowed")
 
-    def __init__(
-        self, provider: OpenAIProvider, spec: ConversationSpec, *, last_schema: Mapping[str, object] | None = None
-    ) -> None:
-        """`last_schema`: what the result has to match on the last step, where that is less than `spec.output` says."""
+    def __init__(self, provider: OpenAIProvider, spec: ConversationSpec) -> None:
+        self.narrowed: Mapping[str, object] | None = None
+        """What the next result has to match, where that is less than `spec.output` says."""
         self._provider = provider
         self._spec = spec
         self._history = History()
@@ -104,7 +103,7 @@ class OpenAIConversation:
             self._history.add(messages.system(instructions))
         self._stream = bool(spec.settings.get("stream", provider.common.stream))
         self._tail = encode(self._rest(last=False))[1:]
-        self._last = encode(self._rest(last=True, schema=last_schema))[1:]
+        self._last = encode(self._rest(last=True))[1:]
         names = [tool.name for tool in spec.tools]
         self._offered = frozenset([*names, self._shape.tool] if self._shape.tool else names)
 
@@ -135,7 +134,10 @@ class OpenAIConversation:
         self._close_finals()
         provider, history = self._provider, self._history
         limit = b'],"%b":%d,' % (b"max_completion_tokens" if provider.official else b"max_tokens", max_tokens)
-        body = b"".join((self._head, b",".join(history.messages), limit, self._last if last else self._tail))
+        tail = self._last if last else self._tail
+        if self.narrowed is not None:
+            tail = encode(self._rest(last=last, schema=self.narrowed))[1:]
+        body = b"".join((self._head, b",".join(history.messages), limit, tail))
         reply = Reply(
             provider.identity,
             self._offered,

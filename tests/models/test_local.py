@@ -64,13 +64,13 @@ def test_an_envelope_is_a_call_or_an_answer(tiny_model: Path) -> None:
     """Both ways, and on the last step only the answer; the results go back."""
 
     async def test(provider: ModelProvider) -> None:
-        seen = set()
+        seen = []
         conversation = provider.converse(spec(TOOL, output=TOPIC))
         conversation.user("sort it")
         for _ in range(12):
             turn = await conversation.ask(400, False, None)
             assert turn.stop in (Stop.CALLS, Stop.DONE), turn
-            seen.add(turn.stop)
+            seen.append(turn.stop)
             conversation.turn(turn)
             if turn.stop is Stop.CALLS:
                 assert turn.calls[0].name == "look_up"
@@ -79,6 +79,7 @@ def test_an_envelope_is_a_call_or_an_answer(tiny_model: Path) -> None:
             else:
                 assert json.loads(turn.final or "") == {"topic": "Refund"}
                 conversation.user("again")
+        assert seen[0] is Stop.CALLS
         for _ in range(4):
             assert (await ask(provider, spec(TOOL, output=TOPIC), last=True)).stop is Stop.DONE
 
