@@ -13,7 +13,8 @@ MAX_REPORTED = 20
 
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _BIDI = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-_RUN = re.compile(r"[^\x00-\x7f]++")
+_WORD = re.compile(r"\w++")
+_SHOWN = 40
 
 _HINTS = {
     ";": "`;` ends nothing in AEL: a new line does",
@@ -57,24 +58,27 @@ def _first(pattern: re.Pattern[str], text: str) -> list[re.Match[str]]:
     return found
 
 
-def unexpected(text: str, at: int) -> tuple[str, str, int, tuple[str, ...]]:
-    """Code, message, width and notes of what the lexer cannot take."""
+def unexpected(text: str, at: int) -> tuple[str, str, Span, tuple[str, ...]]:
+    """Code, message, place and notes of what the lexer cannot take."""
     char = text[at]
     if _CONTROL.match(char) or _BIDI.match(char):
         code, message, note = _forbidden(char)
-        return code, message, 1, (note,)
-    code, message, width = _meaningless(text, at, char)
-    return code, message, width, ()
-
-
-def _meaningless(text: str, at: int, char: str) -> tuple[str, str, int]:
-    if char in _HINTS:
-        return "AEL0006", _HINTS[char], 1
-    run = _RUN.match(text, at)
-    if run is None:
-        return "AEL0006", f"`{char if char.isprintable() else f'U+{ord(char):04X}'}` means nothing here", 1
-    if char.isspace():
-        return "AEL0006", f"{unicodedata.name(char, 'this character').lower()} is no space of AEL; use an ordinary space", 1
+        return code, message, Span(at, at + 1), (note,)
     if char.isalpha():
-        return "AEL0005", f"`{run[0][:40]}` is no name: names are ASCII letters, digits and `_`", run.end() - at
-    return "AEL0006", f"`{char}` ({unicodedata.name(char, f'U+{ord(char):04X}').lower()}) means nothing here", 1
+        start = at
+        while start > 0 and at - start < _SHOWN and (text[start - 1].isalnum() or text[start - 1] == "_"):
+            start -= 1
+        found = _WORD.match(text, at)
+        end = found.end() if found else at + 1
+        return "AEL0005", f"`{text[start:end][:_SHOWN]}` is no name: names are ASCII letters, digits and `_`", Span(start, end), ()
+    code, message = _meaningless(char)
+    return code, message, Span(at, at + 1), ()
+
+
+def _meaningless(char: str) -> tuple[str, str]:
+    if char in _HINTS:
+        return "AEL0006", _HINTS[char]
+    if char.isspace():
+        return "AEL0006", f"{unicodedata.name(char, 'this character').lower()} is no space of AEL; use an ordinary space"
+    name = "" if char.isascii() else f" ({unicodedata.name(char, f'U+{ord(char):04X}').lower()})"
+    return "AEL0006", f"`{char}`{name} means nothing here"

@@ -175,9 +175,9 @@ class _Lexer:
             else:
                 self.sound = False
                 if self.reported < MAX_PROBLEMS:
-                    code, message, width, notes = unexpected(text, start)
-                    at = start + width
-                    self.problem(code, message, start, at, *notes)
+                    code, message, place, notes = unexpected(text, start)
+                    at = place.end
+                    self.problem(code, message, *place, *notes)
                 newline = False
                 continue
 

@@ -12,7 +12,7 @@ _ESCAPE = re.compile(r"\\(?:u\{([^}\"\r\n]*+)\}|(\r\n?|[\s\S]))")
 _SIMPLE = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\", "$": "$"}
 _HEX = re.compile(r"[0-9A-Fa-f]{1,6}")
 _LINE_END = re.compile(r"\r\n?")
-_INDENTED = re.compile(r"\n([ \t]*)")
+_ANY_LINE_END = re.compile(r"\r\n?|\n")
 
 
 def string(c: Context, s: int, e: int, token: int) -> n.StringLit:
@@ -80,7 +80,7 @@ def _block(c: Context, s: int, e: int, chunks: list[_Chunk | n.Expr]) -> n.Strin
         else:
             lines[-1] = before
             lines[0] = "\n" + rest
-        lines = [_dedent(c, line, margin, e, final=i == len(lines) - 1) for i, line in enumerate(lines)]
+        lines = [_dedent(c, line, margin, texts[i], final=i == len(lines) - 1) for i, line in enumerate(lines)]
         lines[0] = lines[0][1:]
     made: list[n.TextPart | n.Expr] = []
     at = 0
@@ -94,7 +94,7 @@ def _block(c: Context, s: int, e: int, chunks: list[_Chunk | n.Expr]) -> n.Strin
     return make_string_lit(s, e, tuple(made), "block")
 
 
-def _dedent(c: Context, text: str, margin: str, end: int, *, final: bool) -> str:
+def _dedent(c: Context, text: str, margin: str, chunk: _Chunk, *, final: bool) -> str:
     """Take `margin` from the start of every line but the first. An empty line needs none of it, where it is a line: the end of a text
     that is not the final one is followed by an interpolation."""
     if not margin:
@@ -106,8 +106,10 @@ def _dedent(c: Context, text: str, margin: str, end: int, *, final: bool) -> str
         elif not line.strip(" \t") and (final or index < len(out) - 1):
             out[index] = ""
         else:
+            starts = [0, *(found.end() for found in _ANY_LINE_END.finditer(chunk.text))]
+            start = chunk.offset + starts[index]
             c.problem(
-                "AEL0009", 'a line of this string stands further out than its closing `"""`', end - 3, end,
+                "AEL0009", 'this line stands further out than the closing `"""` of its string', start, start + max(1, len(line)),
                 "every line begins with the spaces that stand before the closing quotes",
             )  # fmt: skip
             break
