@@ -42,6 +42,7 @@ class CallPlan:
         "permission",
         "repeat",
         "retry",
+        "runs_code",
         "short",
         "signature",
         "sources",
@@ -74,6 +75,8 @@ class CallPlan:
         self.max_output = max_output
         self.sources = sources
         self.denied = False
+        # Compiled code never awaits by itself: only then a thread has to watch the time limit.
+        self.runs_code = False
         # A text without a bound of its own may be as long as the result's limit says, which is looked at where it is used.
         self._unbounded_text = isinstance(signature.result, StringType) and signature.result == StringType()
 
@@ -207,26 +210,34 @@ class CallPlan:
             raise Fault(FaultKind.TIMEOUT, f"`{self.name}` has a time limit of zero, so it never runs", final=True)
         limit = Deadline(run.world.clock, self.timeout, f"`{self.name}`", scope.deadline)
         inner = scope.inside(scope.rights, limit, attempts, span)
+        watchdog = run.world.watchdog if self.runs_code and self.timeout is not None else None
+        if watchdog is not None:
+            watchdog.watch(limit, run)
         try:
             with limit:
                 value = await self.body(inner, path, depth, step, arguments, positional)
         except Expired as expired:
             if expired.deadline is not limit:
                 raise
-            fault = Fault(FaultKind.TIMEOUT, f"`{self.name}` took longer than {self.timeout:g} s", path=step.path)
-            raise self._ended(fault, step) from None
+            raise self._ended(self._too_slow(step), step) from None
         except Failure as failure:
             if failure.error in self.signature.fails:
                 raise
             raise self._ended(crashed(self.name, failure, run.world.masker.text), step) from failure
         except Fault as fault:
-            raise self._ended(fault, step) from None
+            # Pure code was stopped by the flag: by this call's own limit, or by one around it.
+            stopped = fault.kind is FaultKind.DEADLINE_EXCEEDED and fault.details.get("run") == run.id
+            run.clear()
+            raise self._ended(self._too_slow(step) if stopped and limit.expired() is limit else fault, step) from None
         except Uncertain:
             raise
         except RecursionError:
             raise Fault(FaultKind.TOO_DEEP, f"calls in `{self.name}` are nested too deep", path=step.path) from None
         except Exception as error:
             raise self._ended(crashed(self.name, error, run.world.masker.text), step) from error
+        finally:
+            if watchdog is not None:
+                watchdog.forget(limit)
         try:
             text = written(value if self._unbounded_text and type(value) is str else self.output.encode(value))
         except DecodeError as error:
@@ -234,6 +245,9 @@ class CallPlan:
             wrong = Fault(FaultKind.MALFORMED, message, tool=self.name, path=error.problems[0].path)
             raise self._ended(wrong, step) from None
         return value, text, inner.seen | self.sources
+
+    def _too_slow(self, step: Step) -> Fault:
+        return Fault(FaultKind.TIMEOUT, f"`{self.name}` took longer than {self.timeout:g} s", path=step.path)
 
     def _ended(self, fault: Fault, step: Step) -> Fault | Uncertain:
         """What a failed attempt ends with: for `never` and `reconcile`, a lost reply leaves open what happened (A8.5)."""

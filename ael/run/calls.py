@@ -169,7 +169,7 @@ class Calls:
             path,
             Kind.TOOL,
             target,
-            digest([call.name[:1000], (call.arguments or "")[:10_000]]) if printable(call) else "",
+            digest([call.name[:1000], (call.arguments or "")[:10_000]]),
             "",
             scope.last,
         )
@@ -207,12 +207,3 @@ def content(done: Done, max_bytes: int) -> str:
         ran = written(done.edited.arguments).decode()
         shown = f"{done.edited.by} changed the arguments; what ran was {ran}\n{shown}"
     return shown
-
-
-def printable(call: ProposedCall) -> bool:
-    """Whether a call's raw text can be written: no half of a surrogate pair."""
-    try:
-        f"{call.name}{call.arguments or ''}".encode()
-    except UnicodeEncodeError:
-        return False
-    return True

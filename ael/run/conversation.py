@@ -29,7 +29,7 @@ from ael.run.ports import (
 )
 from ael.run.repeat import wait_before
 from ael.run.scope import Scope
-from ael.run.turn import Exchange, bounded, estimated_tokens, usage_of
+from ael.run.turn import Exchange, bounded, estimated_tokens, usage_of, writable
 from ael.types.fault import Fault, FaultKind
 from ael.types.spec import RetrySpec
 from ael.types.value import File
@@ -102,7 +102,7 @@ class Asked:
 class Talk:
     """One conversation of one visit of a node, whichever model of the chain it is with at the moment."""
 
-    __slots__ = ("_at", "_conversation", "_files", "_first", "_hash", "_scope", "_setup", "chain", "exchanges")
+    __slots__ = ("_at", "_conversation", "_files", "_first", "_hash", "_scope", "_setup", "chain", "exchanges", "failed")
 
     def __init__(self, scope: Scope, setup: Setup, chain: list[Link], first: str, files: list[File]) -> None:
         self._scope = scope
@@ -113,6 +113,8 @@ class Talk:
         self._at = 0
         self._conversation: Conversation | None = None
         self.exchanges: list[Exchange] = []
+        self.failed: list[Usage] = []
+        """What the wire attempts of the last `ask` that gave no turn used."""
         self._hash = hashlib.sha256(f"{setup.digest}\n{first}".encode("utf-8", "surrogatepass"))
 
     @property
@@ -150,6 +152,7 @@ class Talk:
         """The next turn. Raises the fault of what went wrong when no attempt gave one."""
         clock = self._scope.run.world.clock
         deferrals = 0
+        self.failed = []
         while True:
             now = clock.monotonic()
             waiting: ModelError | None = None
@@ -211,6 +214,7 @@ class Talk:
             turn = await conversation.ask(max_tokens, last, on_event)
         except ModelError as error:
             if error.usage is not None:
+                self.failed.append(error.usage)
                 over = reservation.settle(error.usage, self._cost(link, error.usage))
                 if over is not None:
                     raise over from None
@@ -226,6 +230,7 @@ class Talk:
             usage = Usage(input=prompt, estimated=True)
             reservation.settle(usage, self._cost(link, usage))
             raise
+        turn = writable(turn)
         usage = usage_of(turn, prompt)
         cost = self._cost(link, usage)
         return Asked(turn, usage, cost, max_tokens, link, reservation.settle(usage, cost))

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from ael.run.ports import ModelTurn
+from ael.run.turn import replaced
 from ael.types.json import replace_lone_surrogates
 from ael.types.problem import DecodeError, Problem
 
@@ -55,8 +56,3 @@ def text_of_final(final: str) -> str:
             return final
         return found if isinstance(found, str) else final
     return final
-
-
-def replaced(text: str) -> str:
-    """`text` with every lone surrogate as U+FFFD, so that it can be written anywhere (K13)."""
-    return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace") if not text.isascii() else text

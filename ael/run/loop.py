@@ -12,7 +12,7 @@ from ael.run.final import decode_final
 from ael.run.message import problems_text
 from ael.run.ports import ModelTurn, Stop, ToolAnswer, Usage
 from ael.run.scope import Scope
-from ael.run.step import Step
+from ael.run.step import Step, error_of
 from ael.run.streaming import Streaming
 from ael.run.trace import OpenSpan
 from ael.run.turn import from_record, looks_like_call, to_record, transcript, was_cut
@@ -95,20 +95,24 @@ class Visit:
         clock = run.world.clock
         started = clock.monotonic()
         if known is not None:
-            turn, usage, cut = from_record(known.value)
+            if known.ending is not Ending.VALUE:
+                raise error_of(known)
+            turn, usage, cut, failed = from_record(known.value)
             link = next((link for link in self._talk.chain if link.bound.model == turn.model), self._talk.chain[0])
+            for used in failed:
+                self._talk.charge(used, link)
             cost, over = self._talk.charge(usage, link)
         else:
             if run.listening:
                 run.emit(TurnStarted(run.id, path, plan.short, self._talk.chain[0].name, self._turn))
             step.propose(None)
             await step.start()
-            asked: Asked = await self._talk.ask(path, last, Streaming(run, path, plan) if run.listening else None)
+            asked = await self._asked(step, path, last)
             turn, usage, cost, link, over = asked.turn, asked.usage, asked.cost, asked.link, asked.over
             cut = was_cut(turn, asked.max_tokens)
         self._source = self._scope.seen | {f"model:{link.name.rpartition('.')[2]}"}
         if known is None:
-            step.answer(Ending.VALUE, to_record(turn, usage, cut), self._source)
+            step.answer(Ending.VALUE, to_record(turn, usage, cut, self._talk.failed), self._source)
             if run.listening:
                 seconds = clock.monotonic() - started
                 run.emit(TurnFinished(run.id, path, plan.short, link.name, turn.stop.value, usage, cost, seconds))
@@ -116,6 +120,18 @@ class Visit:
         if span is not None:
             self._end_span(span, turn, link, usage, str(cost) if cost is not None else None, cut)
         return turn, cut, over
+
+    async def _asked(self, step: Step, path: str, last: bool) -> Asked:
+        """Ask; when no turn comes, that is the step's answer."""
+        run = self._scope.run
+        try:
+            return await self._talk.ask(path, last, Streaming(run, path, self._plan) if run.listening else None)
+        except Fault as fault:
+            step.fail(fault)
+            raise
+        except BaseException:
+            step.fail(Fault(FaultKind.CANCELLED, "the model call was given up"))
+            raise
 
     def _end_span(self, span: OpenSpan, turn: ModelTurn, link: Link, usage: Usage, cost: str | None, cut: bool) -> None:
         attributes: dict[str, object] = {

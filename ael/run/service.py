@@ -79,6 +79,7 @@ class OperationPlan(Serving):
             frozenset(),
         )
         self._body = body
+        self.runs_code = body is not None
         self._provider = f"the provider `{provider}`"
         self._grants = grants
         self._layers = (bindings.operator,)

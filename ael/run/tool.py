@@ -72,6 +72,7 @@ class ToolPlan(CallPlan):
         self.parallel = spec.parallel
         self.trusted = tuple([parameter.wire for parameter in spec.signature.parameters if parameter.trusted])
         self._body = compiled.body
+        self.runs_code = compiled.body is not None
         self._key = compiled.key
         self._grants = grants
         self._approval_when = compiled.approval_when

@@ -18,6 +18,7 @@ _LOOKS_LIKE_CALL = re.compile(
     re.IGNORECASE,
 )
 _TRANSCRIPT_TEXT = 4_000
+_LONE = re.compile("[\ud800-\udfff]")
 KEPT_ARGUMENTS = 4_096
 """Characters of refused arguments that stay in the history."""
 
@@ -35,6 +36,32 @@ def usage_of(turn: ModelTurn, prompt: int) -> Usage:
     return Usage(input=prompt, output=estimated_tokens(said) + 1, estimated=True)
 
 
+def writable(turn: ModelTurn) -> ModelTurn:
+    """The turn with every lone surrogate as U+FFFD, so that nothing after it fails to write it (K13). Opaque parts stay as they are."""
+    said = [turn.text, turn.final or "", turn.detail, turn.model]
+    for call in turn.calls:
+        said += (call.id, call.name, call.arguments or "")
+    if all(text.isascii() for text in said) or replaced("".join(said)) == "".join(said):
+        return turn
+    final = None if turn.final is None else replaced(turn.final)
+    calls = tuple(
+        [
+            ProposedCall(replaced(call.id), replaced(call.name), None if call.arguments is None else replaced(call.arguments))
+            for call in turn.calls
+        ]
+    )
+    return replace(
+        turn, text=replaced(turn.text), calls=calls, final=final, model=replaced(turn.model), detail=replaced(turn.detail)
+    )
+
+
+def replaced(text: str) -> str:
+    """`text` with every lone surrogate as U+FFFD."""
+    if text.isascii():
+        return text
+    return text.encode("utf-8", "replace").decode() if _LONE.search(text) else text
+
+
 def was_cut(turn: ModelTurn, max_tokens: int) -> bool:
     """Whether a turn was cut: by its stop reason, or by reaching its token maximum whatever the reason says (K32)."""
     if turn.stop is Stop.CUT:
@@ -48,27 +75,36 @@ def looks_like_call(text: str) -> bool:
     return ("{" in text or "<" in text or "[" in text) and _LOOKS_LIKE_CALL.search(text) is not None
 
 
-def to_record(turn: ModelTurn, usage: Usage, cut: bool) -> dict[str, object]:
-    """The journal form of a turn: plain data, opaque parts as they came."""
+def to_record(turn: ModelTurn, usage: Usage, cut: bool, failed: Sequence[Usage]) -> dict[str, object]:
+    """The journal form of a turn: plain data, opaque parts as they came. `failed`: what wire attempts that gave no turn used."""
     opaque = turn.opaque
     return {
         "text": turn.text,
         "calls": [[call.id, call.name, call.arguments] for call in turn.calls],
         "stop": turn.stop.value,
-        "usage": [usage.input, usage.cache_read, usage.cache_write, usage.output, usage.reasoning, usage.estimated],
+        "usage": _numbers(usage),
         "final": turn.final,
         "opaque": None if opaque is None else [opaque.provider, list(opaque.blocks)],
         "model": turn.model,
         "detail": turn.detail,
         "cut": cut,
+        "failed": [_numbers(one) for one in failed],
     }
 
 
-def from_record(value: object) -> tuple[ModelTurn, Usage, bool]:
-    """The turn, its usage, and whether it was cut."""
+def _numbers(usage: Usage) -> list[int]:
+    return [usage.input, usage.cache_read, usage.cache_write, usage.output, usage.reasoning, usage.estimated]
+
+
+def _usage(numbers: object) -> Usage:
+    plain, read, write, output, reasoning, estimated = cast("Sequence[int]", numbers)
+    return Usage(plain, read, write, output, reasoning, bool(estimated))
+
+
+def from_record(value: object) -> tuple[ModelTurn, Usage, bool, list[Usage]]:
+    """The turn, its usage, whether it was cut, and the usage of wire attempts that failed before it."""
     record = cast("Mapping[str, object]", value)
-    plain, read, write, output, reasoning, estimated = cast("Sequence[int]", record["usage"])
-    usage = Usage(plain, read, write, output, reasoning, bool(estimated))
+    usage = _usage(record["usage"])
     calls = tuple([ProposedCall(*cast("Sequence[str]", call)) for call in cast("Sequence[object]", record["calls"])])
     kept = cast("Sequence[object] | None", record["opaque"])
     opaque = None if kept is None else Opaque(str(kept[0]), tuple(cast("Sequence[object]", kept[1])))
@@ -76,7 +112,7 @@ def from_record(value: object) -> tuple[ModelTurn, Usage, bool]:
     turn = ModelTurn(
         str(record["text"]), calls, Stop(record["stop"]), usage, final, opaque, str(record["model"]), str(record["detail"])
     )
-    return turn, usage, bool(record["cut"])
+    return turn, usage, bool(record["cut"]), [_usage(one) for one in cast("Sequence[object]", record["failed"])]
 
 
 class Exchange:

@@ -119,16 +119,13 @@ def test_a_time_limit_holds_for_a_thread_that_hangs() -> None:
         clock = FakeClock()
         done = threading.Event()
 
-        def hang(*, call: Any, clock: FakeClock = clock, done: threading.Event = done) -> str:
-            loop_time(clock)
+        loops: list[Any] = []
+
+        def hang(*, call: Any, clock: FakeClock = clock, done: threading.Event = done, loops: list[Any] = loops) -> str:
+            loops[0].call_soon_threadsafe(clock.advance, 1.0)
             while not call.cancelled():
                 done.wait(0.005)
             return "late"
-
-        def loop_time(clock: FakeClock) -> None:
-            loops[0].call_soon_threadsafe(clock.advance, 1.0)
-
-        loops: list[Any] = []
 
         async def main(k: Any, loops: list[Any] = loops) -> object:
             loops.append(asyncio.get_running_loop())

@@ -14,7 +14,7 @@ from ael.run.ports import Decision, ProposedCall
 from ael.run.trace import SpanList
 from ael.types.fault import FaultKind
 from ael.types.spec import ApprovalSpec, BudgetSpec, LimitSpec
-from ael.types.type import BoolType, IntType, ListType, MapType, StringType
+from ael.types.type import IntType, ListType, MapType, StringType
 from tests.run.fakes import FakeApprover, FakeModel, call, calls, model, said
 from tests.run.helpers import PERMISSIONS, code, engine, fault_of, node, parameter, run, tool, unit, value_of
 from tests.run.test_loop import ASK, Body, answers
@@ -249,4 +249,3 @@ def test_a_tool_without_an_implementation_is_unavailable() -> None:
     made, fake = proposing(call("look", {}), tool("look", None))
     assert value_of(run(made, "answer", ASK)) == "done"
     assert "Unavailable: `main.look` has no implementation here" in answers(fake)[0].content
-    assert BoolType() == BoolType()

@@ -19,7 +19,7 @@ from ael.run.store import MemoryStore, SqliteStore
 from ael.types.fault import Failure, Fault, FaultKind
 from ael.types.signature import Repeat
 from ael.types.spec import StoreSpec
-from ael.types.type import DecimalType, IntType, StringType
+from ael.types.type import DecimalType, IntType
 from tests.run.fakes import FakeClock
 from tests.run.helpers import (
     ORDER,
@@ -315,4 +315,3 @@ def test_random_int_refuses_an_empty_range() -> None:
         return await k.act(0, "std.random_int", (2, 1))
 
     assert fault_of(run(engine(unit(nodes=[code("main", main)])), "main")).kind is FaultKind.OUT_OF_RANGE
-    assert StringType() == StringType()

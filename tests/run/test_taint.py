@@ -1,7 +1,8 @@
-"""Where values came from: outside data is marked, derives on, and a `trusted` parameter takes a model's word only with an approval (K44)."""
+"""Where values came from: outside data is marked and derives on; a `trusted` parameter takes a model's word only with an approval (K44)."""
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -55,7 +56,7 @@ def test_taint_derives_along_the_chain_and_is_only_added_to() -> None:
     entries = entries_of(engine(made, model(calls(call("one", {})), calls(call("two", {})), said("done"))), "answer", ASK)
     paths = [entry.path for entry in entries]
     assert [entry.derived for entry in entries] == [(), *[(path,) for path in paths[:-1]]]
-    for before, after in zip(entries, entries[1:], strict=False):
+    for before, after in itertools.pairwise(entries):
         assert set(before.taint) <= set(after.taint)
 
 
