@@ -11,6 +11,9 @@ from ael.run import events as e
 
 _DIM, _BOLD, _GREEN, _RED, _YELLOW, _OFF = "\x1b[2m", "\x1b[1m", "\x1b[32m", "\x1b[31m", "\x1b[33m", "\x1b[0m"
 
+_SCARCE = ("tokens", "cost", "time")
+"""Budgets that are worth a warning before they end; steps and tool calls are used up in a regular run."""
+
 
 class Progress:
     """Prints events. `verbose` False keeps to what a person has to know (approvals, retries, budgets, logs)."""
@@ -29,7 +32,7 @@ class Progress:
                     self._stream(text)
             case e.Logged(text=text):
                 self._line(text, _BOLD)
-            case e.BudgetReached(spender=spender, limit=limit, percent=percent):
+            case e.BudgetReached(spender=spender, limit=limit, percent=percent) if percent >= 90 and limit in _SCARCE:
                 self._line(f"{spender} has used {percent} % of its {limit}", _YELLOW)
             case e.Retried(target=target, wait=wait, reason=reason, attempt=attempt):
                 self._line(f"{target}: attempt {attempt} failed ({reason}); again in {wait:.1f} s", _YELLOW)

@@ -44,13 +44,14 @@ def _told(span: Span, times: bool) -> str:
 
 def _told_value(span: Span, name: str) -> bool:
     value = span.attributes.get(name)
-    return value is not None and value != "" and value != {}
+    return any(value.values()) if isinstance(value, dict) else value is not None and value != ""
 
 
 def _value(value: object) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{name} {number}" for name, number in value.items() if number)
-    return str(value)
+    if not isinstance(value, dict):
+        return str(value)
+    classes = ", ".join(f"{name} {number}" for name, number in value.items() if number and name != "estimated")
+    return f"{classes} (estimated)" if value.get("estimated") else classes
 
 
 def plain(span: Span) -> dict[str, object]:
