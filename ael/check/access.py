@@ -32,7 +32,14 @@ from ael.types.type import (
 )
 
 _VALUE_KINDS: frozenset[Kind] = frozenset({"const", "function", "tool", "node", "enum", "record", "error", "service", "store"})
-_MEANINGS: dict[Kind, str] = {"alias": "type", "operation": "service", "mcp": "agent", "skill": "agent", "unknown": "type", "role": "permission"}
+_MEANINGS: dict[Kind, str] = {
+    "alias": "type",
+    "operation": "service",
+    "mcp": "agent",
+    "skill": "agent",
+    "unknown": "type",
+    "role": "permission",
+}
 
 
 def symbol_of(c: Checker, node: n.Expr) -> Symbol | None:
@@ -194,7 +201,9 @@ def _member_of(c: Checker, node: n.FieldAccess, owner: Symbol, expected: Type | 
                 return UNKNOWN
             if variant.fields:
                 fields = ", ".join(f"{f.name}: …" for f in variant.fields)
-                c.report("AEL0306", f"the variant `{name}` has fields: `{owner.name.rpartition('.')[2]}.{name}({fields})`", node.span)
+                c.report(
+                    "AEL0306", f"the variant `{name}` has fields: `{owner.name.rpartition('.')[2]}.{name}({fields})`", node.span
+                )
                 return UNKNOWN
             c.tables.resolved[node] = Meaning("variant", owner.name, name)
             return Named(owner.name)
@@ -208,7 +217,9 @@ def _member_of(c: Checker, node: n.FieldAccess, owner: Symbol, expected: Type | 
         case "const":
             return field_of(c, node, c.infer(node.target))
         case _:
-            c.report("AEL0214", f"`{owner.name.rpartition('.')[2]}` is {kind_text(owner)}, and has no member `{name}`", node.name.span)
+            c.report(
+                "AEL0214", f"`{owner.name.rpartition('.')[2]}` is {kind_text(owner)}, and has no member `{name}`", node.name.span
+            )
             return UNKNOWN
 
 
@@ -296,7 +307,9 @@ def may_be_null(c: Checker, node: n.Expr, type: Type, what: str) -> None:
     name = node.name.text if isinstance(node, n.Reference | n.FieldAccess) else None
     asked = f"`if {name} != null {{ … }}`" if isinstance(node, n.Reference) else "`let x = …` and then `if x != null { … }`"
     notes = (f"{asked} asks first, `match` takes it apart, and `??` gives another value in its place",)
-    c.report("AEL0313", f"{f'`{name}`' if name else 'this'} may be null (it is `{shown}`), so it has no {what}", node.span, notes=notes)
+    c.report(
+        "AEL0313", f"{f'`{name}`' if name else 'this'} may be null (it is `{shown}`), so it has no {what}", node.span, notes=notes
+    )
 
 
 def _no_field(c: Checker, node: n.FieldAccess, type: Type, fields: tuple[FieldDef, ...] | None, whole: Type) -> None:

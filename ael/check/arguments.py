@@ -100,22 +100,25 @@ def look_at_all(c: Checker, node: n.Call) -> None:
             c.infer(argument.value)
 
 
-def check_all(c: Checker, found: Sequence[n.Expr | None], wanted: Sequence[Wanted]) -> frozenset[str]:
-    """Check the arguments of a call without type parameters; what the functions among them can fail with."""
+def check_all(c: Checker, found: Sequence[n.Expr | None], wanted: Sequence[Wanted], owner: str = "") -> frozenset[str]:
+    """Check the arguments of a call without type parameters; what the functions among them can fail with. `owner` is what is called."""
     fails: frozenset[str] = frozenset()
+    outer = c.origin
     for value, one in zip(found, wanted, strict=True):
         if value is None:
             continue
+        c.origin = (one.type, owner, one.name)
         type = c.check_argument(value, one.type, f" for `{one.name}`")
         if type.__class__ is FunctionType:
-            fails |= type.fails  # type: ignore[union-attr]
+            fails |= type.fails
+    c.origin = outer
     return fails
 
 
 def check_open(
     c: Checker, node: n.Call, found: Sequence[n.Expr | None], wanted: Sequence[Wanted], bindings: Bindings
 ) -> frozenset[str]:
-    """Check the arguments of a generic call, finding its type parameters: first from values, then from number literals, then from lambdas."""
+    """Check the arguments of a generic call, finding its type parameters from values, then from number literals, then from lambdas."""
     fails: frozenset[str] = frozenset()
     late: list[tuple[n.Expr, Wanted]] = []
     literals: list[tuple[n.Expr, Wanted]] = []
@@ -216,4 +219,3 @@ def finish(c: Checker, node: n.Call, what: str, result: Type, bindings: Bindings
     names = ", ".join(f"`{name}`" for name in unknown_left(made))
     c.report("AEL0314", f"nothing says what {names} of {what} is here; give the `let` a type: `let x: T = …`", node.span)
     return Unknown()
-

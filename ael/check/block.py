@@ -28,7 +28,13 @@ def block(c: Checker, node: n.Block, expected: Type | None) -> Type:
     last = len(statements) - 1
     for at, statement in enumerate(statements):
         if ended is not None:
-            c.report("AEL1103", "this is never reached", statement.span, labels=(c.label(ended.span, "nothing comes after this"),), warning=True)
+            c.report(
+                "AEL1103",
+                "this is never reached",
+                statement.span,
+                labels=(c.label(ended.span, "nothing comes after this"),),
+                warning=True,
+            )
             ended = None
             found = NEVER
             _rest(c, statements[at:])
@@ -63,7 +69,13 @@ def _close(c: Checker) -> None:
         at = c.unread.pop(local, None)
         if at is not None and local not in c.read and name[0] != "_":
             word = "`var`" if local.mutable else "`let`"
-            c.report("AEL1101", f"the {word} `{name}` is never read", at.span, notes=(f"if that is meant, call it `_{name}`",), warning=True)
+            c.report(
+                "AEL1101",
+                f"the {word} `{name}` is never read",
+                at.span,
+                notes=(f"if that is meant, call it `_{name}`",),
+                warning=True,
+            )
 
 
 def _kept(c: Checker, before: Facts) -> Facts:
@@ -147,7 +159,11 @@ def _let(c: Checker, node: n.Let) -> bool:
             c.report("AEL0314", message, node.span)
             type = UNKNOWN
         elif type == UNIT:
-            c.report("AEL0301", f"the `{word}` `{node.name.text}` would hold nothing: what stands there gives no value", node.value.span)
+            c.report(
+                "AEL0301",
+                f"the `{word}` `{node.name.text}` would hold nothing: what stands there gives no value",
+                node.value.span,
+            )
             type = UNKNOWN
     c.reserved(node.name)
     local = c.declare(node, node.name, UNKNOWN if type == NEVER else type, mutable=node.mutable)
@@ -176,7 +192,9 @@ def _assign(c: Checker, node: n.Assign) -> bool:
         elif symbol is None:
             known = [key for scope in reversed(c.locals) for key, one in scope.items() if one.mutable]
             end, fix = did_you_mean(name, known, c.module.source, node.name.span)
-            c.report("AEL0202", f"there is no `var` `{name}`{end or f': `let {name} = …` brings a new name'}", node.name.span, fix=fix)
+            c.report(
+                "AEL0202", f"there is no `var` `{name}`{end or f': `let {name} = …` brings a new name'}", node.name.span, fix=fix
+            )
         return False
     c.tables.resolved[node.name] = local
     if not local.mutable:
@@ -191,7 +209,12 @@ def _assign(c: Checker, node: n.Assign) -> bool:
     found = c.check(node.value, local.type, f" for `{name}`")
     forget(c, local)
     c.assigned.add(local)
-    if isinstance(local.type, UnionType) and not isinstance(found, Unknown | NullType) and has_null(local.type) and not has_null(found):
+    if (
+        isinstance(local.type, UnionType)
+        and not isinstance(found, Unknown | NullType)
+        and has_null(local.type)
+        and not has_null(found)
+    ):
         c.narrowed = {**c.narrowed, (local,): found}
     return found == NEVER
 
@@ -227,13 +250,18 @@ def _return(c: Checker, node: n.Return) -> None:
         body.returns.append(UNIT if node.value is None else c.infer(node.value))
     elif node.value is None:
         if body.result != UNIT and not isinstance(body.result, Unknown):
-            c.report("AEL0317", f"`return` gives nothing, and `{body.name.rpartition('.')[2]}` gives `{show(body.result)}`", node.span)
+            c.report(
+                "AEL0317", f"`return` gives nothing, and `{body.name.rpartition('.')[2]}` gives `{show(body.result)}`", node.span
+            )
     elif body.result == UNIT:
         found = c.infer(node.value)
         if found not in (UNIT, UNKNOWN, NEVER):
             c.mismatch(node.value, found, UNIT)
     else:
+        written = getattr(body.declaration, "result", None)
+        outer, c.origin = c.origin, (body.result, "", written.span) if isinstance(written, n.Node) else None
         c.check(node.value, body.result, " to return")
+        c.origin = outer
 
 
 def _script(c: Checker, node: n.Script) -> None:
@@ -291,4 +319,3 @@ def _joined(c: Checker, node: n.If, then: Type, otherwise: Type, expected: Type 
             c.report("AEL0301", "one side of this `if` gives a value, and the other gives nothing", (part or node).span)
         return UNKNOWN
     return c.join(then, otherwise)
-

@@ -33,7 +33,13 @@ def check_bodies(c: Checker) -> None:
                 _provided(c, node, functions)
             case n.ServiceDecl(operations=operations):
                 for operation in operations:
-                    _clauses(c, operation, f"{c.module.name}.{node.name.text}.{operation.name.text}", operation.parameters, operation.clauses)
+                    _clauses(
+                        c,
+                        operation,
+                        f"{c.module.name}.{node.name.text}.{operation.name.text}",
+                        operation.parameters,
+                        operation.clauses,
+                    )
             case n.TestDecl():
                 _test(c, node)
             case n.ConstDecl():
@@ -62,6 +68,7 @@ def _enter(c: Checker, body: Body, *, key: bool = False, test: bool = False) -> 
     c.in_test = test
     c.has_key = key
     c.branch = None
+    c.origin = None
 
 
 def _parameters(c: Checker, nodes: Iterable[n.Parameter]) -> None:
@@ -87,6 +94,8 @@ def _code(c: Checker, body: Body, block: n.Block, parameters: tuple[n.Parameter,
     if result == UNIT:
         c.check(block, DISCARD)
         return
+    written = getattr(body.declaration, "result", None)
+    c.origin = (result, "", written.span) if isinstance(written, n.Node) else None
     found = c.visit(block, result)
     if found == UNIT and not isinstance(result, Unknown):
         _no_value(c, body, block, result)
@@ -117,7 +126,9 @@ def _result(c: Checker, node: n.FunctionDecl | n.ToolDecl | n.NodeDecl) -> Type:
     return UNIT if node.result is None else c.tables.written.get(node.result, UNKNOWN)
 
 
-def _function(c: Checker, node: n.FunctionDecl, name: str, key: str = "", more: frozenset[str] = frozenset(), *, provided: bool = False) -> None:
+def _function(
+    c: Checker, node: n.FunctionDecl, name: str, key: str = "", more: frozenset[str] = frozenset(), *, provided: bool = False
+) -> None:
     signature = _signature(c, key or name, node)
     if signature is None:
         return
@@ -194,7 +205,9 @@ def _node(c: Checker, node: n.NodeDecl) -> None:
             case n.Input(value=value):
                 found = c.infer(value)
                 if not is_data(found, c.definitions):
-                    c.report("AEL0310", f"`{show(found)}` cannot be shown to a model: functions and secrets are no data", value.span)
+                    c.report(
+                        "AEL0310", f"`{show(found)}` cannot be shown to a model: functions and secrets are no data", value.span
+                    )
             case n.Require(condition=condition, message=message):
                 _require(c, node, item, result, condition, message)
             case n.Examples(items=examples):

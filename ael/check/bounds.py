@@ -100,7 +100,12 @@ def _with(type: Type, v: dict[str, object]) -> Type:
 
 
 def _range(
-    definer: Definer, scope: ModuleScope, name: str, bound: n.Bound, values: dict[str, object], report: Callable[[str, n.Node], None]
+    definer: Definer,
+    scope: ModuleScope,
+    name: str,
+    bound: n.Bound,
+    values: dict[str, object],
+    report: Callable[[str, n.Node], None],
 ) -> None:
     if not isinstance(bound.value, n.Range) or name == "File":
         report(f"a bound of `{name}` is named, such as `max: 64`", bound)

@@ -1,7 +1,8 @@
 """The methods and functions of the language, as a table of signatures. `abi` in the back end implements each under the same name.
 
-A method is called `list.map` after the type of its receiver; `number.abs` stands for `int.abs`, `float.abs` and `decimal.abs`. In a signature `T`
-is the item of a list or the value of a map, `N` the receiver's own type without bounds, `U` and `K` are found from the arguments.
+A method is called `list.map` after the type of its receiver; `number.abs` stands for `int.abs`, `float.abs` and `decimal.abs`. In a
+signature `T` is the item of a list or the value of a map, `N` the receiver's own type without bounds, `U` and `K` are found from the
+arguments.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class Builtin:
     asks: Asks = ""
 
 
-S, I, F, D, B = StringType(), IntType(), FloatType(), DecimalType(), BoolType()
+S, I, F, D, B = StringType(), IntType(), FloatType(), DecimalType(), BoolType()  # noqa: E741
 TS, DAY, DUR, J, UNIT = TimestampType(), DateType(), DurationType(), JsonType(), UnitType()
 T, U, K, N = Variable("?T"), Variable("?U"), Variable("?K"), Variable("?N")
 LT, LU = ListType(T), ListType(U)
@@ -58,7 +59,15 @@ def _fn(*types: Type) -> FunctionType:
     return FunctionType(types[:-1], types[-1])
 
 
-def _b(name: str, parameters: dict[str, Type], result: Type, *, optional_from: int | None = None, keeps: bool = False, asks: Asks = "") -> Builtin:
+def _b(
+    name: str,
+    parameters: dict[str, Type],
+    result: Type,
+    *,
+    optional_from: int | None = None,
+    keeps: bool = False,
+    asks: Asks = "",
+) -> Builtin:
     names = tuple(parameters)
     required = len(names) if optional_from is None else optional_from
     return Builtin(name, names, tuple(parameters.values()), result, required, keeps, asks)

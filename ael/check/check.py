@@ -1,6 +1,6 @@
 """The check of a program, on one screen: parsed modules in, `CheckedProgram` out, everything that is wrong in the bag.
 
-    modules --declare, link--> names --define, sign--> types and signatures --bodies--> tables --facts--> CheckedProgram
+modules --declare, link--> names --define, sign--> types and signatures --bodies--> tables --facts--> CheckedProgram
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def check_program(
 ) -> CheckedProgram | None:
     """Check a program. All problems of all modules go to the bag; None when the bag holds an error.
 
-    `extern_allowed` are the Python modules that the pack lets `extern` name, `uses` its optional packages, `remote` the services (qualified)
-    that the deployment binds outside of the program.
+    `extern_allowed` are the Python modules that the pack lets `extern` name, `uses` its optional packages, `remote` the services
+    (qualified) that the deployment binds outside of the program.
     """
     collected = Collected({name: ModuleScope(name, tree) for name, tree in modules.items()}, main, extern_allowed, uses)
     declare(collected, bag)
@@ -61,7 +61,9 @@ def check_program(
         signatures=facts.signatures,
         effects=facts.effects,
         declarations={
-            key: (symbol.module, symbol.node) for key, symbol in collected.symbols.items() if isinstance(symbol.node, n.Declaration)
+            key: (symbol.module, symbol.node)
+            for key, symbol in collected.symbols.items()
+            if isinstance(symbol.node, n.Declaration)
         },
         permissions=facts.permissions,
         roles=facts.roles,

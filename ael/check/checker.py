@@ -96,6 +96,9 @@ class Checker:
         self.nesting = 0
         self.bare_parts = False
         self.passing: n.Expr | None = None
+        self.origin: tuple[Type, str, str | Span] | None = None
+        """The type that is expected by a call or a body (told apart by identity), and where it was written: the parameter or field of the
+        callee of that qualified name, or a place in this module."""
         self._fits: dict[tuple[Type, Type], bool] = {}
 
     # --- types of expressions ---------------------------------------------------------------------------------------
@@ -196,7 +199,9 @@ class Checker:
         """Say once for a body that it is nested too deep."""
         if "<depth>" not in self.body.reported:
             self.body.reported.add("<depth>")
-            message = f"this is nested more than {MAX_DEPTH} levels deep; give parts of it names with `let`, or move them into a `fn`"
+            message = (
+                f"this is nested more than {MAX_DEPTH} levels deep; give parts of it names with `let`, or move them into a `fn`"
+            )
             self.report("AEL0326", message, span)
 
     def keeps_failing(self, node: n.Node, found: FunctionType) -> None:
@@ -241,7 +246,32 @@ class Checker:
         """Report that a value is not what is expected."""
         from_type, to_type = show_pair(found, expected)
         message = f"expected {to_type}{why}, found {from_type}"
-        self.report("AEL0301", message, node.span, notes=hints(node, found, expected))
+        self.report("AEL0301", message, node.span, labels=self.asked_by(expected), notes=hints(node, found, expected))
+
+    def asked_by(self, expected: Type) -> tuple[Label, ...]:
+        """Where a type that is expected was written: the parameter, the field, the result."""
+        origin = self.origin
+        if origin is None or origin[0] is not expected:
+            return ()
+        _, owner, at = origin
+        if isinstance(at, Span):
+            return (self.label(at, "asked for here"),)
+        symbol = self.collected.symbols.get(owner)
+        if symbol is None:
+            return ()
+        match symbol.node:
+            case n.RecordDecl(fields=places) | n.ErrorDecl(fields=places):
+                spans = [f.span for f in places if f.name.text == at]
+            case (
+                n.FunctionDecl(parameters=given)
+                | n.ToolDecl(parameters=given)
+                | n.NodeDecl(parameters=given)
+                | n.Operation(parameters=given)
+            ):
+                spans = [p.span for p in given if p.name.text == at]
+            case _:
+                spans = []
+        return self.label_of(symbol.module, spans[0], "asked for here") if spans else ()
 
     # --- scopes -----------------------------------------------------------------------------------------------------
 

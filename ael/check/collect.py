@@ -77,8 +77,9 @@ class Collected:
     roles: dict[str, Symbol] = field(default_factory=dict)
     definitions: dict[str, Definition] = field(default_factory=dict)
     signatures: dict[str, Signature] = field(default_factory=dict)
-    """Functions, tools, nodes, operations, stores' operations (`main.notes.get`), functions of provides (`provide main.sql.get`). `fails` holds `Uncertain` where the declaration says so, by its
-    `fails` or, for tools and operations, by their `repeat`; effects are still empty."""
+    """Functions, tools, nodes, operations, stores' operations (`main.notes.get`), functions of provides (`provide main.sql.get`). `fails`
+    holds `Uncertain` where the declaration says so, by its `fails` or, for tools and operations, by their `repeat`; effects are still
+    empty."""
     constants: dict[str, object] = field(default_factory=dict)
 
     def scope_of(self, symbol: Symbol) -> ModuleScope:

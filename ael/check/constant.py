@@ -200,7 +200,11 @@ class Constants:
         if symbol is not None and symbol.kind in ("record", "error"):
             made: dict[str, object] = {}
             definition = self.definer.definition(symbol)
-        elif isinstance(node.callee, n.FieldAccess) and (owner := self._symbol(scope, node.callee.target)) is not None and owner.kind == "enum":
+        elif (
+            isinstance(node.callee, n.FieldAccess)
+            and (owner := self._symbol(scope, node.callee.target)) is not None
+            and owner.kind == "enum"
+        ):
             definition = self.definer.definition(owner)
             made = {"kind": node.callee.name.text}
         else:
@@ -259,7 +263,9 @@ class Constants:
             case n.ListLit(items=items) if isinstance(value, list) and items:
                 return ListType(self.definer.join(self._type(scope, i, v) for i, v in zip(items, value, strict=True)))
             case n.MapLit(entries=entries) if isinstance(value, dict) and len(value) == len(entries) > 0:
-                return MapType(self.definer.join(self._type(scope, e.value, v) for e, v in zip(entries, value.values(), strict=True)))
+                return MapType(
+                    self.definer.join(self._type(scope, e.value, v) for e, v in zip(entries, value.values(), strict=True))
+                )
             case _:
                 return _plain_type(value)
 
@@ -300,14 +306,14 @@ def _plain_type(value: object) -> Type:
 def number_kind(expected: Type | None, *, whole: bool) -> type[int] | type[float] | type[Decimal]:
     """What a number literal is where `expected` is asked for: of the number types there, the first that can hold it."""
     plain = expected.members if isinstance(expected, UnionType) else (expected,)
-    for member in plain:
-        if isinstance(member, IntType) and whole:
+    for one in plain:
+        if isinstance(one, IntType) and whole:
             return int
-        if isinstance(member, LiteralType) and whole and type(member.value) is int:
+        if isinstance(one, LiteralType) and whole and type(one.value) is int:
             return int
-        if isinstance(member, FloatType):
+        if isinstance(one, FloatType):
             return float
-        if isinstance(member, DecimalType):
+        if isinstance(one, DecimalType):
             return Decimal
     return int if whole else float
 
@@ -320,9 +326,9 @@ def _as(number: int, text: str, expected: Type | None) -> object:
 
 
 def _inside(expected: Type | None, kind: type[ListType] | type[MapType]) -> Type | None:
-    for member in expected.members if isinstance(expected, UnionType) else (expected,):
-        if isinstance(member, kind):
-            return member.item if isinstance(member, ListType) else member.value
+    for one in expected.members if isinstance(expected, UnionType) else (expected,):
+        if isinstance(one, kind):
+            return one.item if isinstance(one, ListType) else one.value
     return None
 
 

@@ -117,7 +117,9 @@ def _accept(symbol: Symbol, name: n.Name, scope: ModuleScope, bag: Bag) -> bool:
 
 
 def _twice(name: n.Name, what: str, first: Symbol, source: Source, bag: Bag) -> None:
-    labels = (Label(Place(source, name_of(first.node).span), f"first declared here, as a {WORDS[first.kind]}"),) if first.node else ()
+    labels = (
+        (Label(Place(source, name_of(first.node).span), f"first declared here, as a {WORDS[first.kind]}"),) if first.node else ()
+    )
     bag.report("AEL0201", f"`{name.text}` is declared twice in this module", source, name.span, labels=labels)
 
 

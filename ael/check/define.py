@@ -32,7 +32,7 @@ BUILT_IN: dict[str, Definition] = {
     ),
     "Turn": RecordDef("Turn", ()),
 }
-"""Definitions of the language: what `catch` binds for a fault and for `Uncertain`, and a scripted model's turn (which has no name in source)."""
+"""Definitions of the language: what `catch` binds for a fault and for `Uncertain`, and a scripted model's turn, which has no name."""
 
 
 class Definer:
@@ -162,7 +162,8 @@ class Definer:
                 made = EnumDef(
                     symbol.name,
                     tuple(
-                        VariantDef(v.name.text, self._fields(f"{symbol.name}.{v.name.text}", scope, v.fields), _text(v.doc)) for v in kept
+                        VariantDef(v.name.text, self._fields(f"{symbol.name}.{v.name.text}", scope, v.fields), _text(v.doc))
+                        for v in kept
                     ),
                     _text(doc),
                 )

@@ -1,8 +1,8 @@
 """Whether the arms of a `match` leave something out, and whether each can be reached.
 
-Maranget's usefulness ("Warnings for pattern matching", 2007): a row of patterns is useful after others when some value matches it and none of
-them. The arms leave nothing out when a wildcard after them is not useful; what it would match is what is missing. Types are taken apart into
-constructors only as far as the patterns of the column ask: a literal, the rest of its type, a variant, a length of list.
+Maranget's usefulness ("Warnings for pattern matching", 2007): a row of patterns is useful after others when some value matches it and
+none of them. The arms leave nothing out when a wildcard after them is not useful; what it would match is what is missing. Types are taken
+apart into constructors only as far as the patterns of the column ask: a literal, the rest of its type, a variant, a length of list.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Row: TypeAlias = tuple[Shape, ...]
 
 @dataclass(frozen=True, slots=True)
 class Constructor:
-    """A way in which a value of a column can be made: `key` tells it from others, `owner` is the member of the union, `fields` what is inside."""
+    """A way to make a value of a column: `key` tells it from others, `owner` is the member of the union, `fields` what is inside."""
 
     key: tuple[object, ...]
     owner: Type
@@ -213,7 +213,11 @@ def _covers(head: Shape, constructor: Constructor) -> bool:
         case Whole(member):
             return member == constructor.owner
         case Value(value, owner):
-            return constructor.key == ("value", value) and type(constructor.key[1]) is type(value) and _same_owner(owner, constructor.owner)
+            return (
+                constructor.key == ("value", value)
+                and type(constructor.key[1]) is type(value)
+                and _same_owner(owner, constructor.owner)
+            )
         case Variant(enum, name, _):
             return constructor.key == ("variant", enum, name)
         case Items(owner, items, more):
@@ -261,24 +265,32 @@ def _expanded(row: Row) -> list[Row]:
 
 def unreachable(c: Checker, arm: n.Arm) -> None:
     """Report an arm that no value comes to."""
-    c.report("AEL1104", "this arm is never taken: the ones above it take everything that it matches", arm.pattern.span, warning=True)
+    c.report(
+        "AEL1104", "this arm is never taken: the ones above it take everything that it matches", arm.pattern.span, warning=True
+    )
 
 
 def report_missing(c: Checker, node: n.Match, subject: Type, missing: list[str]) -> None:
     """Report what a `match` leaves out, with the arms to fill in."""
     shown = ", ".join(f"`{m}`" for m in missing[:8]) + (", …" if len(missing) > 8 else "")
+    fix = c.edit("add the missing arms", new_arms(c, node, missing), safe=False)
+    many = "s" if len(missing) > 1 else ""
+    c.report(
+        "AEL0405", f"this `match` of `{show(subject)}` leaves out {shown}: add the arm{many}, or `_`", node.subject.span, fix=fix
+    )
+
+
+def new_arms(c: Checker, node: n.Match | n.Catch, patterns: list[str]) -> tuple[Span, str]:
+    """Where arms are added to a `match` or `catch`, and their text, as it is indented there."""
     text = c.module.source.text
     close = node.span.end - 1
     line_start = text.rfind("\n", 0, node.span.start) + 1
     indent = text[line_start : node.span.start]
     indent = indent[: len(indent) - len(indent.lstrip())]
-    arms = "".join(f"{indent}  {m} => {{ }}\n" for m in missing)
+    arms = "".join(f"{indent}  {pattern} => {{ }}\n" for pattern in patterns)
     before = close
     while before > 0 and text[before - 1] in " \t":
         before -= 1
     own_line = text[before - 1 : before] == "\n"
-    edit_at = before if own_line else close
-    new = arms if own_line else f"\n{arms}{indent}"
-    fix = c.edit("add the missing arms", (Span(edit_at, edit_at), new), safe=False)
-    many = "s" if len(missing) > 1 else ""
-    c.report("AEL0405", f"this `match` of `{show(subject)}` leaves out {shown}: add the arm{many}, or `_`", node.subject.span, fix=fix)
+    at = before if own_line else close
+    return Span(at, at), arms if own_line else f"\n{arms}{indent}"

@@ -101,7 +101,9 @@ def _without(shape: Shape, left: tuple[Type, ...]) -> tuple[Type, ...]:
             return left
 
 
-def _common(before: dict[tuple[object, ...], Type], after: list[dict[tuple[object, ...], Type]]) -> dict[tuple[object, ...], Type]:
+def _common(
+    before: dict[tuple[object, ...], Type], after: list[dict[tuple[object, ...], Type]]
+) -> dict[tuple[object, ...], Type]:
     """What is still known after all arms that come back."""
     return {path: type for path, type in before.items() if all(path in known for known in after)}
 
@@ -141,7 +143,9 @@ def lambda_(c: Checker, node: n.Lambda, expected: Type | None) -> Type:
     elif found == UNIT and isinstance(body, n.Block) and not isinstance(result, Unknown):
         found = UNKNOWN
     fails = frozenset(inner.passed)
-    return FunctionType(types, result if result is not None and found != UNKNOWN else UNKNOWN if found == UNKNOWN else found, fails)
+    return FunctionType(
+        types, result if result is not None and found != UNKNOWN else UNKNOWN if found == UNKNOWN else found, fails
+    )
 
 
 def _parameter(c: Checker, node: n.LambdaParameter, hint: Type | None, wanted: Type | None) -> Type:
@@ -185,7 +189,11 @@ def with_(c: Checker, node: n.With, expected: Type | None) -> Type:
             c.infer(value.value)
             end, fix = did_you_mean(name.text, [f.name for f in fields], c.module.source, name.span)
             labels: tuple[Label, ...] = ()
-            if isinstance(whole, Named) and (symbol := c.collected.symbols.get(whole.name)) is not None and symbol.node is not None:
+            if (
+                isinstance(whole, Named)
+                and (symbol := c.collected.symbols.get(whole.name)) is not None
+                and symbol.node is not None
+            ):
                 labels = c.label_of(symbol.module, symbol.node.name.span, "declared here")  # type: ignore[attr-defined]
             c.report("AEL0305", f"`{show(base)}` has no field `{name.text}`{end}", name.span, labels=labels, fix=fix)
             continue
@@ -282,4 +290,3 @@ HANDLERS: Mapping[type, Handler] = MappingProxyType(
     }
 )
 """How each form of expression is checked."""
-

@@ -1,7 +1,7 @@
 """Failures: `fails`, `try`, `catch`, `fail` (language.md, section 4).
 
-A call that can fail stands under a `try` or before a `catch`. Faults pass on by themselves; `Uncertain` never does, so that a program cannot
-forget that something may have happened.
+A call that can fail stands under a `try` or before a `catch`. Faults pass on by themselves; `Uncertain` never does, so that a program
+cannot forget that something may have happened.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ael.check.checker import DISCARD, Body, Checker
-from ael.check.exhaustive import unreachable
+from ael.check.exhaustive import new_arms, unreachable
 from ael.check.kind import NULL
 from ael.check.pattern import catch_pattern
 from ael.check.sign import UNCERTAIN
@@ -41,15 +41,36 @@ def can_fail(c: Checker, node: n.Call, errors: frozenset[str], what: str) -> Non
             c.failing.setdefault(error, node.span)
         return
     fix = c.edit("pass it on with `try`", (Span(node.span.start, node.span.start), "try "), safe=_passes(c, errors))
+    labels = _says(c, node, errors)
     if errors == {UNCERTAIN}:
         message = f"{what} may end `Uncertain`: whether it took effect is then open, and this code does not say what to do"
-        c.report("AEL0403", message, node.span, notes=(_MEET_UNCERTAIN,), fix=fix)
+        c.report("AEL0403", message, node.span, labels=labels, notes=(_MEET_UNCERTAIN,), fix=fix)
         return
     message = f"{what} can fail with {listed(errors)}: pass it on with `try`, or meet it with `catch`"
-    c.report("AEL0401", message, node.span, fix=fix)
+    c.report("AEL0401", message, node.span, labels=labels, fix=fix)
 
 
-_MEET_UNCERTAIN = "look before doing anything again: `… catch { Uncertain u => … }`; or pass it on with `try` and list `fails Uncertain`"
+def _says(c: Checker, node: n.Call, errors: frozenset[str]) -> tuple[Label, ...]:
+    """Where what is called says what it can fail with."""
+    info = c.tables.calls.get(node)
+    symbol = c.collected.symbols.get(info.name) if info is not None else None
+    declaration = symbol.node if symbol is not None else None
+    if symbol is None or not isinstance(declaration, n.FunctionDecl | n.ToolDecl | n.NodeDecl | n.Operation):
+        return ()
+    labels: tuple[Label, ...] = ()
+    if declaration.fails:
+        span = declaration.fails[0].span.to(declaration.fails[-1].span)
+        labels = c.label_of(symbol.module, span, "it says so here")
+    elif UNCERTAIN in errors and not isinstance(declaration, n.FunctionDecl):
+        for clause in declaration.clauses:
+            if isinstance(clause, n.RepeatClause):
+                labels = c.label_of(symbol.module, clause.span, "so a lost reply leaves open what happened")
+    return labels
+
+
+_MEET_UNCERTAIN = (
+    "look before doing anything again: `… catch { Uncertain u => … }`; or pass it on with `try` and list `fails Uncertain`"
+)
 
 
 def _passes(c: Checker, errors: frozenset[str]) -> bool:
@@ -170,15 +191,18 @@ def _left_over(c: Checker, node: n.Catch, left: dict[str, Span]) -> None:
         return
     labels: tuple[Label, ...] = tuple(c.label(span, f"can fail with `{short(error)}`") for error, span in left.items())
     close = node.span.end - 1
-    arms = "".join(f"  {short(error)} {short(error)[0].lower()} => {{ fail {short(error)[0].lower()} }}\n" for error in left)
-    fix = c.edit("pass the rest on with `try`", (Span(node.span.start, node.span.start), "try "), safe=_passes(c, frozenset(left)))
+    if _passes(c, frozenset(left)):
+        fix = c.edit("pass the rest on with `try`", (Span(node.span.start, node.span.start), "try "))
+    else:
+        arms = [f"{short(error)} {short(error)[0].lower()}" for error in left]
+        fix = c.edit("add the missing arms", new_arms(c, node, arms), safe=False)
     code = "AEL0403" if set(left) == {UNCERTAIN} else "AEL0404"
     if code == "AEL0403":
         message = "this `catch` does not say what to do when the call ends `Uncertain`: whether it took effect is then open"
         c.report(code, message, Span(close, node.span.end), labels=labels, notes=(_MEET_UNCERTAIN,), fix=fix)
     else:
         message = f"this `catch` leaves {listed(left)}: add an arm for each, or write `try` in front to pass them on"
-        c.report(code, message, Span(close, node.span.end), labels=labels, notes=(f"the arms that are missing:\n{arms.rstrip()}",), fix=fix)
+        c.report(code, message, Span(close, node.span.end), labels=labels, fix=fix)
 
 
 # --- fail ----------------------------------------------------------------------------------------------------------------
@@ -221,9 +245,9 @@ def check_model_node(c: Checker, node: n.NodeDecl, name: str, allows: frozenset[
                 continue
             body = Body("node", name, None, allows, node)
             label = c.label_of(symbol.module, symbol.node.name.span, "declared here") if symbol.node is not None else ()  # type: ignore[attr-defined]
-            message = f"a call of `{path.text}` may end `Uncertain`, and ends the node with it, which `{short(name)}` does not list"
+            message = (
+                f"a call of `{path.text}` may end `Uncertain`, and ends the node with it, which `{short(name)}` does not list"
+            )
             notes = ("a model does not guess what happened: say `fails Uncertain`, so that the node's callers face it",)
             c.report("AEL0403", message, path.span, labels=label, notes=notes, fix=_listing(c, body, [UNCERTAIN]))
             return
-
-

@@ -1,7 +1,7 @@
 """Type parameters: found from the arguments of a call (local inference), and put in place.
 
-The parameters of what is called are variables whose names begin with `?`, so that they are never taken for those of the function in which the
-call stands.
+The parameters of what is called are variables whose names begin with `?`, so that they are never taken for those of the function in
+which the call stands.
 """
 
 from __future__ import annotations
@@ -81,7 +81,12 @@ def unify(c: Checker, wanted: Type, found: Type, bindings: Bindings) -> None:
                 bindings[name] = found
             elif not c.fits(found, known):
                 joined = c.join(known, found)
-                if not isinstance(joined, UnionType) or isinstance(known, UnionType) or isinstance(found, UnionType) or found == NULL:
+                if (
+                    not isinstance(joined, UnionType)
+                    or isinstance(known, UnionType)
+                    or isinstance(found, UnionType)
+                    or found == NULL
+                ):
                     bindings[name] = joined
         case ListType(inner), ListType(item):
             unify(c, inner, item, bindings)

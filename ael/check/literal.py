@@ -13,12 +13,9 @@ from ael.types.text import has_text, show
 from ael.types.type import (
     AnonymousRecord,
     BoolType,
-    BytesType,
     DateType,
     DecimalType,
     DurationType,
-    FileType,
-    FunctionType,
     IntType,
     JsonType,
     ListType,
@@ -32,8 +29,6 @@ from ael.types.type import (
     TimestampType,
     Type,
     UnionType,
-    Unknown,
-    Variable,
 )
 
 _DURATION = DurationType()
@@ -167,7 +162,9 @@ def _interpolated(c: Checker, part: n.Expr) -> int | None:
         notes = ("a secret has no text: it goes to connectors and credentials only",)
     elif isinstance(found, Named | ListType | MapType | JsonType | AnonymousRecord):
         notes = ("name the field that is meant, or write each item out",)
-    c.report("AEL0311", f"`{show(found)}` has no text form: `${{…}}` takes scalars, times and plain enums", part.span, notes=notes)
+    c.report(
+        "AEL0311", f"`{show(found)}` has no text form: `${{…}}` takes scalars, times and plain enums", part.span, notes=notes
+    )
     return None
 
 
@@ -305,5 +302,3 @@ def _keys(c: Checker, node: n.MapLit) -> None:
             if (first := seen.setdefault(text, key)) is not key:
                 labels = (c.label(first.span, "first here"),)
                 c.report("AEL0307", f'the key `"{text}"` stands here twice', key.span, labels=labels)
-
-

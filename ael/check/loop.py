@@ -95,7 +95,9 @@ def while_(c: Checker, node: n.While) -> bool:
         end = node.condition.span.end
         fix = c.edit("bound it with `up to`", (type(node.span)(end, end), " up to 1_000"), safe=False)
         notes = ("a `while` that reaches its bound ends with the fault `LoopLimit`",)
-        c.report("AEL0319", "a `while` says how often it may run: `while … up to N { … }`", node.condition.span, notes=notes, fix=fix)
+        c.report(
+            "AEL0319", "a `while` says how often it may run: `while … up to N { … }`", node.condition.span, notes=notes, fix=fix
+        )
     forget_assigned(c, node.body)
     c.check_condition(node.condition, "a `while`")
     if node.limit is not None:

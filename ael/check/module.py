@@ -102,7 +102,9 @@ def _bring(name: str, at: n.UseName | n.Use, symbol: Symbol, scope: ModuleScope,
 
 def broken(scope: ModuleScope, name: str) -> bool:
     """Whether a declaration of this name stands in the module and did not parse: then it was reported there."""
-    pattern = rf"\b(?:record|enum|error|type|const|fn|tool|node|agent|skill|service|mcp|model|store|provide)\s+{re.escape(name)}\b"
+    pattern = (
+        rf"\b(?:record|enum|error|type|const|fn|tool|node|agent|skill|service|mcp|model|store|provide)\s+{re.escape(name)}\b"
+    )
     return re.search(pattern, scope.source.text) is not None and name not in scope.names
 
 
@@ -134,10 +136,8 @@ def find(collected: Collected, scope: ModuleScope, path: n.Path) -> Symbol | Non
     for part in path.parts[1:]:
         if symbol is None or symbol.kind in ("unknown", "agent", "skill", "mcp"):
             return symbol
-        if symbol.kind == "module":
-            symbol = member(collected, symbol, part.text)
-        else:
-            symbol = collected.symbols.get(f"{symbol.name}.{part.text}")
+        inside = symbol.kind == "module"
+        symbol = member(collected, symbol, part.text) if inside else collected.symbols.get(f"{symbol.name}.{part.text}")
     return symbol
 
 
@@ -152,7 +152,14 @@ def visible(scope: ModuleScope, *kinds: Kind) -> Iterator[str]:
 
 
 def report_unknown(
-    collected: Collected, scope: ModuleScope, name: n.Name, what: str, code: str, bag: Bag, known: Iterable[str], wanted: frozenset[Kind]
+    collected: Collected,
+    scope: ModuleScope,
+    name: n.Name,
+    what: str,
+    code: str,
+    bag: Bag,
+    known: Iterable[str],
+    wanted: frozenset[Kind],
 ) -> None:
     """Report a name that nothing declares, once for a module, and remember it so that its other uses are silent."""
     text = name.text
@@ -214,7 +221,7 @@ def _removal(scope: ModuleScope, use: n.Use, at: n.Node) -> Edit:
         while end < len(text) and text[end] in " \t\r":
             end += 1
         return Edit(Place(scope.source, Span(use.span.start, end + 1 if text[end : end + 1] == "\n" else use.span.end)), "")
-    index = use.names.index(at)  # type: ignore[arg-type]
+    index = use.names.index(at)
     if index + 1 < len(use.names):
         return Edit(Place(scope.source, Span(at.span.start, use.names[index + 1].span.start)), "")
     return Edit(Place(scope.source, Span(use.names[index - 1].span.end, at.span.end)), "")

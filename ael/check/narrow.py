@@ -1,7 +1,7 @@
 """What a condition says about the values in it: after `x != null`, `x` is no longer `T?`.
 
-Things are known about a local, or about a field read through one (`ticket.order_id`), since values never change; what is known about a `var`
-is forgotten where it is assigned.
+Things are known about a local, or about a field read through one (`ticket.order_id`), since values never change; what is known about a
+`var` is forgotten where it is assigned.
 """
 
 from __future__ import annotations
@@ -80,5 +80,7 @@ def forget_assigned(c: Checker, body: n.Node) -> None:
         return
     names = {node.name.text for node in n.walk(body) if isinstance(node, n.Assign)}
     c.narrowed = {
-        path: type for path, type in c.narrowed.items() if not (isinstance(path[0], Local) and path[0].mutable and path[0].name in names)
+        path: type
+        for path, type in c.narrowed.items()
+        if not (isinstance(path[0], Local) and path[0].mutable and path[0].name in names)
     }

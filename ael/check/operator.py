@@ -147,7 +147,9 @@ def _arithmetic(c: Checker, node: n.Binary, left: Type, right: Type) -> Type:
             joined = c.join(left.item, right.item)
             if not isinstance(joined, UnionType) or joined in (left.item, right.item):
                 return ListType(joined)
-    c.report("AEL0310", f"`{op}` does not take `{show(left)}` and `{show(right)}`", node.span, notes=_arithmetic_notes(op, left, right))
+    c.report(
+        "AEL0310", f"`{op}` does not take `{show(left)}` and `{show(right)}`", node.span, notes=_arithmetic_notes(op, left, right)
+    )
     return UNKNOWN
 
 
@@ -276,7 +278,9 @@ def _contained(c: Checker, node: n.Binary) -> Type:
             c.infer(node.left)
         case _:
             c.infer(node.left)
-            c.report("AEL0310", f"`{node.op}` looks into a list, a map's keys or a text, not into `{show(right)}`", node.right.span)
+            c.report(
+                "AEL0310", f"`{node.op}` looks into a list, a map's keys or a text, not into `{show(right)}`", node.right.span
+            )
     return BOOL
 
 
@@ -300,4 +304,3 @@ def _default(c: Checker, node: n.Binary, expected: Type | None) -> Type:
     if isinstance(right, Unknown):
         return UNKNOWN
     return c.join(inner, right)
-

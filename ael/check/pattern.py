@@ -31,7 +31,6 @@ from ael.types.type import (
     union,
 )
 
-
 # --- what exhaustiveness needs to know -----------------------------------------------------------------------------------
 
 
@@ -202,7 +201,11 @@ def _type(c: Checker, node: n.TypePattern, type: Type) -> Shape:
         for part in parts[:1]:
             seen(c.module, part.text)
         return WILD
-    if len(parts) == 1 and (found := _enum_with(c, members, parts[0].text)) is not None and not _is_member(c, members, parts[0].text):
+    if (
+        len(parts) == 1
+        and (found := _enum_with(c, members, parts[0].text)) is not None
+        and not _is_member(c, members, parts[0].text)
+    ):
         return _plain_variant(c, node, found, parts[0])
     if len(parts) > 1:
         owner = c.find(n.Path(node.path.span, parts[:-1]))
@@ -223,7 +226,11 @@ def _type(c: Checker, node: n.TypePattern, type: Type) -> Shape:
 
 def _enum_with(c: Checker, members: tuple[Type, ...], name: str) -> EnumDef | None:
     for member in members:
-        if isinstance(member, Named) and isinstance(d := c.definitions.get(member.name), EnumDef) and any(v.name == name for v in d.variants):
+        if (
+            isinstance(member, Named)
+            and isinstance(d := c.definitions.get(member.name), EnumDef)
+            and any(v.name == name for v in d.variants)
+        ):
             return d
     return None
 
@@ -233,7 +240,9 @@ def _is_member(c: Checker, members: tuple[Type, ...], name: str) -> bool:
     return symbol is not None and any(isinstance(m, Named) and m.name == symbol.name for m in members)
 
 
-def _plain_variant(c: Checker, node: n.TypePattern, enum: EnumDef, name: n.Name, members: tuple[Type, ...] | None = None) -> Shape:
+def _plain_variant(
+    c: Checker, node: n.TypePattern, enum: EnumDef, name: n.Name, members: tuple[Type, ...] | None = None
+) -> Shape:
     if members is not None and not any(isinstance(m, Named) and m.name == enum.name for m in members):
         _never(c, node.path, union(*members))
         return WILD
@@ -297,7 +306,12 @@ def _unknown(c: Checker, path: n.Path, members: tuple[Type, ...]) -> None:
     if seen(c.module, name.text) is not None:
         c.report("AEL0406", f"there is no type or variant `{path.text}`", path.span)
         return
-    variants = [v.name for m in members if isinstance(m, Named) and isinstance(d := c.definitions.get(m.name), EnumDef) for v in d.variants]
+    variants = [
+        v.name
+        for m in members
+        if isinstance(m, Named) and isinstance(d := c.definitions.get(m.name), EnumDef)
+        for v in d.variants
+    ]
     if variants:
         end, fix = did_you_mean(name.text, variants, c.module.source, name.span)
         choices = ", ".join(f"`{v}`" for v in variants[:12])
@@ -400,7 +414,9 @@ def catch_pattern(c: Checker, node: n.Pattern, errors: frozenset[str], broken: b
         case n.WildcardPattern():
             return None
         case n.BinderPattern(name=name):
-            c.report("AEL0410", f"what is caught has a type: `NotFound {name.text} => …`, `Fault {name.text} => …`, or `_`", node.span)
+            c.report(
+                "AEL0410", f"what is caught has a type: `NotFound {name.text} => …`, `Fault {name.text} => …`, or `_`", node.span
+            )
             bind(c, name, UNKNOWN)
             return None
         case n.OrPattern(alternatives=alternatives):
@@ -408,7 +424,9 @@ def catch_pattern(c: Checker, node: n.Pattern, errors: frozenset[str], broken: b
         case n.TypePattern():
             return _catch_type(c, node, errors, broken)
         case _:
-            c.report("AEL0410", "a `catch` names what it meets: `NotFound e`, `Timeout t`, `Fault f`, `Uncertain u` or `_`", node.span)
+            c.report(
+                "AEL0410", "a `catch` names what it meets: `NotFound e`, `Timeout t`, `Fault f`, `Uncertain u` or `_`", node.span
+            )
             return frozenset()
 
 

@@ -68,7 +68,9 @@ class Signer:
     ) -> None:
         writer = self.definer.writer(scope)
         writer.variables = frozenset(variables)
-        parameters = tuple(self._parameter(scope, p, data, secrets) for p in unique(node.parameters, scope.source, self.bag, "parameter"))
+        parameters = tuple(
+            self._parameter(scope, p, data, secrets) for p in unique(node.parameters, scope.source, self.bag, "parameter")
+        )
         result: Type = UnitType() if node.result is None else writer.type_of(node.result)
         writer.variables = frozenset()
         if data and node.result is not None:
@@ -111,10 +113,14 @@ class Signer:
                     self.bag.report("AEL0201", f"`{path.text}` stands in `fails` twice", scope.source, path.span, labels=labels)
                 found.append(symbol.name)
             elif symbol.kind == "fault" or symbol.name == "Fault":
-                message = f"`{path.text}` is a fault, and faults pass on by themselves: `fails` lists declared errors and `Uncertain`"
+                message = (
+                    f"`{path.text}` is a fault, and faults pass on by themselves: `fails` lists declared errors and `Uncertain`"
+                )
                 self.bag.report("AEL0408", message, scope.source, path.span)
             elif symbol.kind != "unknown":
-                message = f"`{path.text}` is {kind_text(symbol)}, not an error: `error {path.parts[-1].text} {{ … }}` declares one"
+                message = (
+                    f"`{path.text}` is {kind_text(symbol)}, not an error: `error {path.parts[-1].text} {{ … }}` declares one"
+                )
                 self.bag.report("AEL0408", message, scope.source, path.span)
         return found
 

@@ -1,4 +1,4 @@
-""""Did you mean": the known name that a misspelt one is nearest to."""
+""" "Did you mean": the known name that a misspelt one is nearest to."""
 
 from __future__ import annotations
 

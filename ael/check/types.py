@@ -82,7 +82,9 @@ class TypeWriter:
         """What a type expression means; `Unknown` after a report."""
         self._depth += 1
         if self._depth > _MAX_DEPTH:
-            self._report("AEL0326", f"this type is nested more than {_MAX_DEPTH} levels deep: give parts of it names with `type`", node)
+            self._report(
+                "AEL0326", f"this type is nested more than {_MAX_DEPTH} levels deep: give parts of it names with `type`", node
+            )
             found: Type = UNKNOWN
         else:
             found = self._convert(node)
@@ -117,7 +119,7 @@ class TypeWriter:
             return
         a, b = pair
         message = f"a value could be both `{show(a)}` and `{show(b)}`: nothing tells these members of the union apart"
-        notes = ("give each a field with a constant of its own, such as `kind: \"card\"`, or make an `enum` of them",)
+        notes = ('give each a field with a constant of its own, such as `kind: "card"`, or make an `enum` of them',)
         self.bag.report("AEL0304", message, self.scope.source, node.span, notes=notes)
 
     def _literal(self, node: n.LiteralType, value: n.Node) -> Type:
@@ -166,7 +168,11 @@ class TypeWriter:
                 place = Place(self.definer.collected.scope_of(symbol).source, symbol.node.span)
                 label = (Label(place, "declared here"),) if not isinstance(symbol.node, n.Module) else ()
             self.bag.report(
-                "AEL0213", f"`{node.path.text}` is {kind_text(symbol)}, not a type", self.scope.source, node.path.span, labels=label
+                "AEL0213",
+                f"`{node.path.text}` is {kind_text(symbol)}, not a type",
+                self.scope.source,
+                node.path.span,
+                labels=label,
             )
         return UNKNOWN
 
@@ -190,7 +196,9 @@ class TypeWriter:
                 target = collected.modules.get(symbol.name)
                 known = [k for k, s in target.names.items() if s.public and s.kind in _TYPE_KINDS] if target else []
                 end, fix = did_you_mean(part.text, known, scope.source, part.span)
-                self.bag.report("AEL0205", f"the module `{first.text}` has no `{part.text}`{end}", scope.source, part.span, fix=fix)
+                self.bag.report(
+                    "AEL0205", f"the module `{first.text}` has no `{part.text}`{end}", scope.source, part.span, fix=fix
+                )
                 return None
             symbol = inner
         return symbol
@@ -231,4 +239,3 @@ class TypeWriter:
 
     def _report(self, code: str, message: str, node: n.Node) -> None:
         self.bag.report(code, message, self.scope.source, node.span)
-
