@@ -1,12 +1,13 @@
 """What llama.cpp turns into a grammar: the dialect of its server, and of what is built on it.
 
 Source of the rules: llama.cpp, `common/json-schema-to-grammar.cpp` and `grammars/README.md`: references inside of the schema,
-recursion too; patterns only from `^` to `$`; formats date, time, date-time and uuid; bounds of whole numbers; counted repetitions
-only up to a size, beyond which a grammar is refused.
+recursion too; patterns only from `^` to `$` (`dialect_pattern.py`); formats date, time, date-time and uuid; bounds of whole
+numbers; counted repetitions only up to a size, beyond which a grammar is refused.
 """
 
 from __future__ import annotations
 
+from ael.types.dialect_pattern import portable
 from ael.types.dialect_rules import Lowered, Rules, Unsupported, has_object_root, lower
 from ael.types.schema import Schema
 
@@ -14,25 +15,14 @@ MAX_COUNT = 1_000
 """Half of what llama.cpp takes for a repetition, because an item may be one itself."""
 
 
-def _whole(pattern: str) -> bool:
-    """Whether the converter takes a pattern: anchored at both ends, without classes by property and non-capturing groups."""
-    return (
-        len(pattern) > 1
-        and pattern.startswith("^")
-        and pattern.endswith("$")
-        and not pattern.endswith("\\$")
-        and "^" not in pattern[1:].replace("[^", "")
-        and "$" not in pattern[:-1]
-        and "(?" not in pattern
-        and "\\p" not in pattern
-        and "\\P" not in pattern
-    )
+def _pattern(pattern: str) -> str | None:
+    return portable(pattern, MAX_COUNT)
 
 
 GRAMMAR = Rules(
     narrowing=frozenset({"minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "pattern", "format"}),
     formats=frozenset({"date", "time", "date-time", "uuid"}),
-    pattern=_whole,
+    pattern=_pattern,
     largest_count=MAX_COUNT,
     maps=True,
     untyped=True,

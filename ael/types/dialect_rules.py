@@ -38,17 +38,20 @@ class Refused(Exception):
         self.what = Unsupported(keyword, ".".join(path), reason)
 
 
-def _any_pattern(_pattern: str) -> bool:
-    return True
+def _any_pattern(pattern: str) -> str | None:
+    return pattern
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """A dialect. `narrowing` are the keywords kept among those that may be left out; `formats` those of `format`."""
+    """A dialect. `narrowing` are the keywords kept among those that may be left out; `formats` those of `format`.
+
+    `pattern` gives a pattern as the provider takes it, or None.
+    """
 
     narrowing: frozenset[str]
     formats: frozenset[str] = frozenset()
-    pattern: Callable[[str], bool] = _any_pattern
+    pattern: Callable[[str], str | None] = _any_pattern
     largest_count: int | None = None
     least_items: frozenset[int] | None = None
     nullable_optionals: bool = False
@@ -96,7 +99,9 @@ def _node(node: Schema, path: tuple[str, ...], rules: Rules) -> Schema:
         elif key == "items" and isinstance(value, dict):
             made[key] = _node(value, (*path, key), rules)
         elif key in _NARROWING:
-            if _keeps(key, value, rules):
+            if key == "pattern" and key in rules.narrowing:
+                value = rules.pattern(str(value))
+            if value is not None and _keeps(key, value, rules):
                 made[key] = value
         elif key not in ("properties", "required", "additionalProperties"):
             raise Refused(key, path, f"the keyword {key} is not known to the provider")
@@ -111,8 +116,6 @@ def _keeps(key: str, value: object, rules: Rules) -> bool:
     match key, value:
         case "format", str():
             return value in rules.formats
-        case "pattern", str():
-            return rules.pattern(value)
         case "minItems", int() if rules.least_items is not None:
             return value in rules.least_items
         case _, int() if key in _COUNTS and rules.largest_count is not None:

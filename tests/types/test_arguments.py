@@ -108,6 +108,8 @@ class TestK09:
         for _ in range(layers):
             raw = json.dumps(raw)
         assert "expected an object" in refused(ALL_OPTIONAL, raw)
+        nested = record(field("x", ListType(ListType(IntType()))))
+        assert '`x[0]`: expected List<Int>, got string "[1]"' in refused(nested, json.dumps({"x": json.dumps(["[1]"])}))
         twice = json.dumps(json.dumps({"x": "[1]"}))
         assert 'expected List<Int>, got string "[1]"' in refused(record(field("x", ListType(IntType()))), twice)
 

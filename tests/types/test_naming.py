@@ -39,14 +39,14 @@ class TestK19:
         assert wire_names([name]) == {wire: name}
 
     def test_the_mapping_does_not_depend_on_order(self) -> None:
-        names = ["a", "a_1", "a.1", "a/1", "a__1"]
+        names = ["a", "a_b", "a.b", "a/b", "a__b"]
         made = [dict(wire_names(order)) for order in itertools.permutations(names)]
         assert all(one == made[0] for one in made)
         assert sorted(made[0].values()) == sorted(names)
 
 
 NAMES = st.one_of(
-    st.text(st.sampled_from("ab_.-1é"), max_size=8),
+    st.text(st.sampled_from("ab_./-1é"), max_size=8),
     st.lists(st.sampled_from(["a", "b", "_", "__", ".", "0123456789abcdef", "x" * 30]), max_size=5).map("".join),
     st.text(max_size=6).map(lambda text: text + wire_name(text)),
 )

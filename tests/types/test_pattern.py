@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ael.types.dialect_pattern import portable
 from ael.types.pattern import _direct, check_pattern, compile_pattern, matches
 from ael.types.pattern_syntax import PatternError, parse
 
@@ -129,3 +130,15 @@ PATTERNS = st.tuples(
 def test_the_same_as_python_where_both_mean_the_same(parts: tuple[str, str, str, str], text: str) -> None:
     ours = "".join(parts).replace("\\Z", "$")
     assert matches(ours, text) is (re.search("".join(parts), text) is not None)
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(parts=PATTERNS, text=st.text("abc", max_size=8))
+def test_the_portable_form_means_the_same(parts: tuple[str, str, str, str], text: str) -> None:
+    pattern = "^(" + "".join(parts).replace("\\Z", "") + "d?)" + "$"
+    plain = portable(pattern, 100)
+    assert plain is None or matches(plain, text) is matches(pattern, text)
+
+
+def test_portable_forms_exist() -> None:
+    assert portable("^[ab]{2}(?:ab|b)+$", 100) == "^[ab]{2}(ab|b)+$"
