@@ -15,7 +15,7 @@ from ael.models.registry import Binding, BindingError, ProviderInfo
 from ael.models.settings import Common, common, wire_settings
 from ael.models.shape import Way, shape
 from ael.models.status import from_event, from_status
-from ael.models.wire import FINAL_DESCRIPTION, NOT_ACCEPTED, History, encode, estimated, from_net
+from ael.models.wire import FINAL_DESCRIPTION, NOT_ACCEPTED, Frames, History, encode, estimated, from_net
 from ael.net.client import Client, Target, target
 from ael.net.failure import NetError
 from ael.net.response import Response
@@ -73,6 +73,7 @@ class AnthropicProvider:
         self.client = client
         self.where = where
         self.identity = f"{name} {read.endpoint.origin}"
+        self.frames: Frames[Frame] = Frames(lambda spec: Frame(self, spec))
 
     @property
     def name(self) -> str:
@@ -93,31 +94,95 @@ class AnthropicProvider:
         await self.client.close()
 
 
+class Frame:
+    """What all requests of like conversations share, encoded."""
+
+    __slots__ = ("_provider", "_spec", "head", "last", "marker", "marks", "shape", "tail")
+
+    def __init__(self, provider: AnthropicProvider, spec: ConversationSpec) -> None:
+        self._provider = provider
+        self._spec = spec
+        native = _WITHOUT_STRUCTURED_OUTPUT.search(spec.model) is None
+        self.shape = shape(spec, "anthropic", native_with_tools=True, native=native)
+        cache = spec.settings.get("cache", True)
+        self.marker = b',"cache_control":' + encode({"type": "ephemeral", **({"ttl": cache} if cache in _TTLS else {})})
+        # Without tools no further request repeats the messages: writing them to the cache would only cost.
+        self.marks = bool(cache) and bool(spec.tools)
+        self.head = b'{"model":' + encode(spec.model) + self._system(bool(cache)) + b',"messages":['
+        self.tail = encode(self._rest(last=False))[1:]
+        self.last = encode(self._rest(last=True))[1:]
+
+    def _system(self, cache: bool) -> bytes:
+        """The instructions. Their mark covers the tools too, which stand before them in what is cached."""
+        text = "\n\n".join(part for part in (self._spec.system, self.shape.addition) if part.strip())
+        if not text:
+            return b""
+        block = encode({"type": "text", "text": text})
+        if cache and (len(text) >= CACHED_CHARACTERS or self.marks):
+            block = block[:-1] + self.marker + b"}"
+        return b',"system":[' + block + b"]"
+
+    def _rest(self, *, last: bool) -> dict[str, object]:
+        """All of a request that is not model, instructions, messages or maximum."""
+        spec, made = self._spec, self.shape
+        rest = wire_settings(spec.settings)
+        configured: dict[str, object] = {}
+        if "effort" in rest:
+            configured["effort"] = rest.pop("effort")
+        thought = thinking(spec.settings.get("thinking"))
+        if thought is not None:
+            rest["thinking"] = thought
+        if made.way is Way.NATIVE:
+            configured["format"] = {"type": "json_schema", "schema": made.schema}
+        if configured:
+            rest["output_config"] = configured
+        rest["stream"] = bool(spec.settings.get("stream", self._provider.common.stream))
+        rest.update(self._tools(last))
+        rest.update(self._provider.common.extra)
+        return rest
+
+    def _tools(self, last: bool) -> dict[str, object]:
+        spec, made = self._spec, self.shape
+        tools = [_tool(tool.name, tool.description, tool.schema) for tool in spec.tools]
+        choice: str = "none" if last else spec.tool_choice
+        if made.tool:
+            tools.append(
+                {"name": made.tool, "description": spec.output.description or FINAL_DESCRIPTION, "input_schema": made.schema}
+            )
+            if last or not spec.tools or choice == "none":
+                choice = made.tool
+            elif choice == "auto":
+                choice = "any"
+        if not tools:
+            return {}
+        if made.tool and (
+            spec.settings.get("thinking") not in (None, False) or not _WITHOUT_STRUCTURED_OUTPUT.search(spec.model)
+        ):
+            # No choice may be forced while thinking is on, which newer models have on by themselves.
+            choice = "auto"
+        described: dict[str, object] = {"type": choice} if choice in ("auto", "any", "none") else {"type": "tool", "name": choice}
+        if not spec.parallel_calls and described["type"] != "none":
+            described["disable_parallel_tool_use"] = True
+        return {"tools": tools, "tool_choice": described} if described != {"type": "auto"} else {"tools": tools}
+
+
 class AnthropicConversation:
     """One conversation. A request is the joined bytes of what was encoded before; only where the cached prefix ends is set
     anew.
     """
 
-    __slots__ = ("_head", "_history", "_last", "_marked", "_marker", "_marks", "_provider", "_shape", "_spec", "_tail")
+    __slots__ = ("_frame", "_history", "_marked", "_provider", "_spec")
 
     def __init__(self, provider: AnthropicProvider, spec: ConversationSpec) -> None:
         self._provider = provider
         self._spec = spec
         self._history = History()
-        native = _WITHOUT_STRUCTURED_OUTPUT.search(spec.model) is None
-        self._shape = shape(spec, "anthropic", native_with_tools=True, native=native)
-        cache = spec.settings.get("cache", True)
-        self._marker = b',"cache_control":' + encode({"type": "ephemeral", **({"ttl": cache} if cache in _TTLS else {})})
-        # Without tools no further request repeats the messages: writing them to the cache would only cost.
-        self._marks = bool(cache) and bool(spec.tools)
+        self._frame = provider.frames.of(spec)
         self._marked = -1
-        self._head = b'{"model":' + encode(spec.model) + self._system(bool(cache)) + b',"messages":['
-        self._tail = encode(self._rest(last=False))[1:]
-        self._last = encode(self._rest(last=True))[1:]
 
     @property
     def size(self) -> int:
-        return len(self._head) + self._history.size + len(self._tail)
+        return len(self._frame.head) + self._history.size + len(self._frame.tail)
 
     def user(self, text: str, files: Sequence[File] = ()) -> None:
         encoded = messages.user(text, files)
@@ -126,10 +191,10 @@ class AnthropicConversation:
 
     def turn(self, turn: ModelTurn) -> None:
         self._close_finals()
-        by_tool = turn.final is not None and self._shape.way is Way.FINAL
+        by_tool = turn.final is not None and self._frame.shape.way is Way.FINAL
         ids, finals = self._history.propose(turn, 1 if by_tool else 0)
-        final = (finals[0], self._shape.tool) if by_tool else None
-        text = rewrap(turn.final, self._shape)
+        final = (finals[0], self._frame.shape.tool) if by_tool else None
+        text = rewrap(turn.final, self._frame.shape)
         self._history.add(messages.assistant(turn, ids, final, text, self._provider.identity))
 
     def answers(self, answers: Sequence[ToolAnswer]) -> None:
@@ -144,9 +209,14 @@ class AnthropicConversation:
         self._close_finals()
         provider = self._provider
         body = b"".join(
-            (self._head, b",".join(self._messages(last)), b'],"max_tokens":%d,' % max_tokens, self._last if last else self._tail)
+            (
+                self._frame.head,
+                b",".join(self._messages(last)),
+                b'],"max_tokens":%d,' % max_tokens,
+                self._frame.last if last else self._frame.tail,
+            )
         )
-        made = self._shape
+        made = self._frame.shape
         reply = Reply(provider.identity, final=made.tool, native=made.way is Way.NATIVE, unwrap=made.wrapped, on_event=on_event)
         try:
             response = await provider.client.send(provider.where, (body,))
@@ -185,13 +255,13 @@ class AnthropicConversation:
         (feature B27).
         """
         encoded = self._history.messages
-        if not self._marks or not encoded:
+        if not self._frame.marks or not encoded:
             return encoded
         newest = len(encoded) - 1
         with_marks = list(encoded)
         for place in {newest, self._marked} if not last else {self._marked}:
             if place >= 0 and encoded[place].startswith(b'{"role":"user"'):
-                with_marks[place] = messages.marked(encoded[place], self._marker)
+                with_marks[place] = messages.marked(encoded[place], self._frame.marker)
         self._marked = newest
         return with_marks
 
@@ -201,59 +271,6 @@ class AnthropicConversation:
         if history.finals and not history.calls:
             history.add(messages.answers((), history.finals, NOT_ACCEPTED))
             history.finals = []
-
-    def _system(self, cache: bool) -> bytes:
-        """The instructions. Their mark covers the tools too, which stand before them in what is cached."""
-        text = "\n\n".join(part for part in (self._spec.system, self._shape.addition) if part.strip())
-        if not text:
-            return b""
-        block = encode({"type": "text", "text": text})
-        if cache and (len(text) >= CACHED_CHARACTERS or self._marks):
-            block = block[:-1] + self._marker + b"}"
-        return b',"system":[' + block + b"]"
-
-    def _rest(self, *, last: bool) -> dict[str, object]:
-        """All of a request that is not model, instructions, messages or maximum."""
-        spec, made = self._spec, self._shape
-        rest = wire_settings(spec.settings)
-        configured: dict[str, object] = {}
-        if "effort" in rest:
-            configured["effort"] = rest.pop("effort")
-        thought = thinking(spec.settings.get("thinking"))
-        if thought is not None:
-            rest["thinking"] = thought
-        if made.way is Way.NATIVE:
-            configured["format"] = {"type": "json_schema", "schema": made.schema}
-        if configured:
-            rest["output_config"] = configured
-        rest["stream"] = bool(spec.settings.get("stream", self._provider.common.stream))
-        rest.update(self._tools(last))
-        rest.update(self._provider.common.extra)
-        return rest
-
-    def _tools(self, last: bool) -> dict[str, object]:
-        spec, made = self._spec, self._shape
-        tools = [_tool(tool.name, tool.description, tool.schema) for tool in spec.tools]
-        choice: str = "none" if last else spec.tool_choice
-        if made.tool:
-            tools.append(
-                {"name": made.tool, "description": spec.output.description or FINAL_DESCRIPTION, "input_schema": made.schema}
-            )
-            if last or not spec.tools or choice == "none":
-                choice = made.tool
-            elif choice == "auto":
-                choice = "any"
-        if not tools:
-            return {}
-        if made.tool and (
-            spec.settings.get("thinking") not in (None, False) or not _WITHOUT_STRUCTURED_OUTPUT.search(spec.model)
-        ):
-            # No choice may be forced while thinking is on, which newer models have on by themselves.
-            choice = "auto"
-        described: dict[str, object] = {"type": choice} if choice in ("auto", "any", "none") else {"type": "tool", "name": choice}
-        if not spec.parallel_calls and described["type"] != "none":
-            described["disable_parallel_tool_use"] = True
-        return {"tools": tools, "tool_choice": described} if described != {"type": "auto"} else {"tools": tools}
 
 
 def _tool(name: str, description: str, schema: Mapping[str, object]) -> object:

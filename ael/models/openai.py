@@ -20,7 +20,7 @@ from ael.models.registry import Binding, ProviderInfo
 from ael.models.settings import Common, common, wire_settings
 from ael.models.shape import Shape, Way, shape
 from ael.models.status import from_event, from_status
-from ael.models.wire import FINAL_DESCRIPTION, NOT_ACCEPTED, History, encode, estimated, from_net, object_of
+from ael.models.wire import FINAL_DESCRIPTION, NOT_ACCEPTED, Frames, History, encode, estimated, from_net, object_of
 from ael.net.client import Client, Target, target
 from ael.net.failure import NetError
 from ael.net.response import Response
@@ -60,6 +60,7 @@ class OpenAIProvider:
         self.client = client
         self.where = where
         self.identity = f"{name} {read.endpoint.origin}"
+        self.frames: Frames[Frame] = Frames(lambda spec: Frame(self, spec))
 
     @property
     def name(self) -> str:
@@ -85,10 +86,81 @@ class OpenAIProvider:
         await self.client.close()
 
 
+class Frame:
+    """What all requests of like conversations share, encoded."""
+
+    __slots__ = ("_provider", "_spec", "head", "last", "offered", "shape", "system", "tail")
+
+    def __init__(self, provider: OpenAIProvider, spec: ConversationSpec) -> None:
+        self._provider = provider
+        self._spec = spec
+        self.shape = shape(spec, provider.dialect, native_with_tools=provider.official)
+        instructions = "\n\n".join(part for part in (spec.system, self.shape.addition) if part)
+        self.head = b'{"model":' + encode(spec.model) + b',"messages":['
+        self.system = messages.system(instructions) if instructions else b""
+        self.tail = self.rest(last=False)
+        self.last = self.rest(last=True)
+        names = [tool.name for tool in spec.tools]
+        self.offered = frozenset([*names, self.shape.tool] if self.shape.tool else names)
+
+    def rest(self, *, last: bool, schema: Mapping[str, object] | None = None) -> bytes:
+        """All of a request that is not model, messages or maximum. `schema`: what the result has to match, when not the whole
+        type.
+        """
+        spec, made = self._spec, self.shape
+        rest: dict[str, object] = wire_settings(spec.settings)
+        if spec.settings.get("stream", self._provider.common.stream):
+            rest["stream"] = True
+            rest["stream_options"] = {"include_usage": True}
+        else:
+            rest["stream"] = False
+        if made.way is Way.NATIVE:
+            rest["response_format"] = _response_format(spec, made, made.schema if schema is None else schema)
+        rest.update(self._tools(last))
+        rest.update(self._provider.common.extra)
+        return encode(rest)[1:]
+
+    def _tools(self, last: bool) -> dict[str, object]:
+        spec, made, official = self._spec, self.shape, self._provider.official
+        tools = {tool.name: self._tool(tool.name, tool.description, tool.schema) for tool in spec.tools}
+        choice: str = "none" if last else spec.tool_choice
+        if made.tool:
+            words = spec.output.description or FINAL_DESCRIPTION
+            tools[made.tool] = _function(made.tool, words, made.schema, made.strict and official)
+            # The result is a call too, so a turn without any call would be neither.
+            choice = made.tool if last or not spec.tools or choice == "none" else "any" if choice == "auto" else choice
+        if not tools:
+            return {}
+        fields: dict[str, object] = {}
+        match choice:
+            case "auto":
+                pass
+            case "any":
+                fields["tool_choice"] = "required"
+            case "none":
+                fields["tool_choice"] = "none"
+            case _ if official:
+                fields["tool_choice"] = {"type": "function", "function": {"name": choice}}
+            case _:
+                # Several servers take an object as `auto`: one tool and "required" says the same to all.
+                tools = {choice: tools[choice]} if choice in tools else tools
+                fields["tool_choice"] = "required"
+        fields["tools"] = list(tools.values())
+        if not spec.parallel_calls:
+            fields["parallel_tool_calls"] = False
+        return fields
+
+    def _tool(self, name: str, description: str, schema: Mapping[str, object]) -> object:
+        lowered = DIALECTS[self._provider.dialect].tool(dict(schema))
+        if isinstance(lowered, Lowered):
+            return _function(name, description, lowered.schema, lowered.strict and self._provider.official)
+        return _function(name, description, schema, False)
+
+
 class OpenAIConversation:
     """One conversation. A request is the joined bytes of what was encoded before."""
 
-    __slots__ = ("_head", "_history", "_last", "_offered", "_provider", "_shape", "_spec", "_stream", "_tail", "narrowed")
+    __slots__ = ("_frame", "_history", "_provider", "_spec", "narrowed")
 
     def __init__(self, provider: OpenAIProvider, spec: ConversationSpec) -> None:
         self.narrowed: Mapping[str, object] | None = None
@@ -96,20 +168,13 @@ class OpenAIConversation:
         self._provider = provider
         self._spec = spec
         self._history = History()
-        self._shape = shape(spec, provider.dialect, native_with_tools=provider.official)
-        instructions = "\n\n".join(part for part in (spec.system, self._shape.addition) if part)
-        self._head = b'{"model":' + encode(spec.model) + b',"messages":['
-        if instructions:
-            self._history.add(messages.system(instructions))
-        self._stream = bool(spec.settings.get("stream", provider.common.stream))
-        self._tail = encode(self._rest(last=False))[1:]
-        self._last = encode(self._rest(last=True))[1:]
-        names = [tool.name for tool in spec.tools]
-        self._offered = frozenset([*names, self._shape.tool] if self._shape.tool else names)
+        self._frame = provider.frames.of(spec)
+        if self._frame.system:
+            self._history.add(self._frame.system)
 
     @property
     def size(self) -> int:
-        return len(self._head) + self._history.size + len(self._tail)
+        return len(self._frame.head) + self._history.size + len(self._frame.tail)
 
     def user(self, text: str, files: Sequence[File] = ()) -> None:
         encoded = messages.user(text, files)
@@ -118,10 +183,10 @@ class OpenAIConversation:
 
     def turn(self, turn: ModelTurn) -> None:
         self._close_finals()
-        by_tool = turn.final is not None and self._shape.way is Way.FINAL
+        by_tool = turn.final is not None and self._frame.shape.way is Way.FINAL
         ids, finals = self._history.propose(turn, 1 if by_tool else 0)
-        final = (finals[0], self._shape.tool) if by_tool else None
-        text = rewrap(turn.final, self._shape)
+        final = (finals[0], self._frame.shape.tool) if by_tool else None
+        text = rewrap(turn.final, self._frame.shape)
         self._history.add(messages.assistant(turn, ids, final, text, self._provider.identity))
 
     def answers(self, answers: Sequence[ToolAnswer]) -> None:
@@ -134,16 +199,17 @@ class OpenAIConversation:
         self._close_finals()
         provider, history = self._provider, self._history
         limit = b'],"%b":%d,' % (b"max_completion_tokens" if provider.official else b"max_tokens", max_tokens)
-        tail = self._last if last else self._tail
+        frame = self._frame
+        tail = frame.last if last else frame.tail
         if self.narrowed is not None:
-            tail = encode(self._rest(last=last, schema=self.narrowed))[1:]
-        body = b"".join((self._head, b",".join(history.messages), limit, tail))
+            tail = frame.rest(last=last, schema=self.narrowed)
+        body = b"".join((frame.head, b",".join(history.messages), limit, tail))
         reply = Reply(
             provider.identity,
-            self._offered,
-            final=self._shape.tool,
-            native=self._shape.way is Way.NATIVE,
-            unwrap=self._shape.wrapped,
+            frame.offered,
+            final=frame.shape.tool,
+            native=frame.shape.way is Way.NATIVE,
+            unwrap=frame.shape.wrapped,
             on_event=on_event,
         )
         try:
@@ -189,57 +255,6 @@ class OpenAIConversation:
             for identity in history.finals:
                 history.add(messages.answer(identity, NOT_ACCEPTED))
             history.finals = []
-
-    def _rest(self, *, last: bool, schema: Mapping[str, object] | None = None) -> dict[str, object]:
-        """All of a request that is not model, messages or maximum."""
-        spec, made = self._spec, self._shape
-        rest: dict[str, object] = wire_settings(spec.settings)
-        if self._stream:
-            rest["stream"] = True
-            rest["stream_options"] = {"include_usage": True}
-        else:
-            rest["stream"] = False
-        if made.way is Way.NATIVE:
-            rest["response_format"] = _response_format(spec, made, made.schema if schema is None else schema)
-        rest.update(self._tools(last))
-        rest.update(self._provider.common.extra)
-        return rest
-
-    def _tools(self, last: bool) -> dict[str, object]:
-        spec, made, official = self._spec, self._shape, self._provider.official
-        tools = {tool.name: self._tool(tool.name, tool.description, tool.schema) for tool in spec.tools}
-        choice: str = "none" if last else spec.tool_choice
-        if made.tool:
-            words = spec.output.description or FINAL_DESCRIPTION
-            tools[made.tool] = _function(made.tool, words, made.schema, made.strict and official)
-            # The result is a call too, so a turn without any call would be neither.
-            choice = made.tool if last or not spec.tools or choice == "none" else "any" if choice == "auto" else choice
-        if not tools:
-            return {}
-        fields: dict[str, object] = {}
-        match choice:
-            case "auto":
-                pass
-            case "any":
-                fields["tool_choice"] = "required"
-            case "none":
-                fields["tool_choice"] = "none"
-            case _ if official:
-                fields["tool_choice"] = {"type": "function", "function": {"name": choice}}
-            case _:
-                # Several servers take an object as `auto`: one tool and "required" says the same to all.
-                tools = {choice: tools[choice]} if choice in tools else tools
-                fields["tool_choice"] = "required"
-        fields["tools"] = list(tools.values())
-        if not spec.parallel_calls:
-            fields["parallel_tool_calls"] = False
-        return fields
-
-    def _tool(self, name: str, description: str, schema: Mapping[str, object]) -> object:
-        lowered = DIALECTS[self._provider.dialect].tool(dict(schema))
-        if isinstance(lowered, Lowered):
-            return _function(name, description, lowered.schema, lowered.strict and self._provider.official)
-        return _function(name, description, schema, False)
 
 
 def rewrap(final: str | None, made: Shape) -> str:

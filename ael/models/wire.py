@@ -6,13 +6,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Generic, TypeVar
 
 from ael.net.failure import NetError, NetKind
-from ael.run.ports import ModelError, ModelErrorKind, ModelTurn, ProposedCall, ToolAnswer, Usage
+from ael.run.ports import ConversationSpec, ModelError, ModelErrorKind, ModelTurn, ProposedCall, ToolAnswer, Usage
 
 BYTES_PER_TOKEN = 4
 """What tokens are estimated from where a provider reports none; the estimate is marked as one."""
+MAX_FRAMES = 256
+T = TypeVar("T")
 FINAL = "final"
 """The tool by which a model gives its structured result where a provider has no structured output."""
 FINAL_DESCRIPTION = "Give the final result. Call this exactly once, when everything else is done."
@@ -50,6 +53,31 @@ def final_name(tools: Sequence[str]) -> str:
     while name in tools:
         name += "_result"
     return name
+
+
+class Frames(Generic[T]):
+    """What requests of like conversations share, made once. A node's conversations are given the same objects again, so their
+    identity
+    is the key; each is kept alive with its entry. Nothing of a conversation itself is in it (fault kind K40)."""
+
+    __slots__ = ("_made", "_make")
+
+    def __init__(self, make: Callable[[ConversationSpec], T]) -> None:
+        self._make = make
+        self._made: dict[tuple[object, ...], tuple[ConversationSpec, T]] = {}
+
+    def of(self, spec: ConversationSpec) -> T:
+        """The frame of a conversation."""
+        key = (
+            spec.model, spec.system, id(spec.settings), id(spec.tools), id(spec.output), spec.tool_choice, spec.parallel_calls
+        )  # fmt: skip
+        found = self._made.get(key)
+        if found is None:
+            if len(self._made) >= MAX_FRAMES:
+                # Instructions that differ in every run would pile up.
+                self._made.clear()
+            found = self._made[key] = (spec, self._make(spec))
+        return found[1]
 
 
 class History:
