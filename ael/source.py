@@ -7,9 +7,10 @@ columns are computed when a person has to read them, so that the phases carry tw
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
+
+from ael.data import dataclass, field
 
 MAX_SOURCE_BYTES = 4 * 1024 * 1024
 """Largest source file that is read, in bytes."""

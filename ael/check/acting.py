@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import replace
 
 from ael.check.collect import ModuleScope
 from ael.check.effect import ACTS, Graph
 from ael.check.program import Meaning
+from ael.data import replace
 from ael.syntax import nodes as n
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ael.check.checker import Checker
 from ael.check.generic import Bindings, is_open, put, unify, unknown_left
 from ael.check.kind import plain
 from ael.check.literal import is_number
 from ael.check.suggest import did_you_mean
+from ael.data import dataclass
 from ael.syntax import nodes as n
 from ael.types.definition import FieldDef
 from ael.types.signature import ParameterDef

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from ael.check.collect import Collected, Kind, ModuleScope
 from ael.check.suggest import did_you_mean
+from ael.data import dataclass, field
 from ael.diagnostics.diagnostic import Bag, Fix, Label, Place, Severity
 from ael.source import Source, Span
 from ael.syntax import nodes as n

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from decimal import Decimal
 
 from ael.check import clause as c
 from ael.check.basis import Context, suggestion
 from ael.check.collect import ModuleScope
+from ael.data import dataclass, field
 from ael.diagnostics.diagnostic import Edit, Fix
 from ael.syntax import nodes as n
 from ael.types.spec import BudgetSpec

@@ -7,9 +7,9 @@ arguments.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+from ael.data import dataclass, replace
 from ael.types.type import (
     AnonymousRecord,
     BoolType,

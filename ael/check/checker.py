@@ -8,7 +8,6 @@ others through `infer` and `check`. `expected`, where given, is what the value m
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from ael.check.advice import hints
@@ -19,6 +18,7 @@ from ael.check.kind import BOOL
 from ael.check.module import find
 from ael.check.program import Local
 from ael.check.types import BUILT_IN
+from ael.data import dataclass, field, replace
 from ael.diagnostics.diagnostic import Bag, Edit, Fix, Label, Place, Severity
 from ael.source import Span
 from ael.syntax import nodes as n

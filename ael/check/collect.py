@@ -8,10 +8,10 @@ Nothing in it is changed after `check_program` has gone from the declarations to
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from ael.check.program import Tables
+from ael.data import dataclass, field
 from ael.source import Source
 from ael.syntax import nodes as n
 from ael.types.definition import Definition

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 
 from ael.check.collect import Collected, ModuleScope, Symbol
 from ael.check.constant import FAILED, Constants
 from ael.check.declare import unique
 from ael.check.finite import report_endless
 from ael.check.types import TypeWriter
+from ael.data import replace
 from ael.diagnostics.diagnostic import Bag, Label, Place
 from ael.syntax import nodes as n
 from ael.types.definition import (

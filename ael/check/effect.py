@@ -12,12 +12,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from ael.check.basis import Context
 from ael.check.collect import ModuleScope, Symbol
 from ael.check.program import CallInfo, Meaning
+from ael.data import dataclass, field
 from ael.syntax import nodes as n
 from ael.types.builtin import EFFECTS
 from ael.types.signature import Effects, Repeat

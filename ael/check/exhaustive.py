@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from ael.check.checker import Checker
 from ael.check.pattern import WILD, Either, Items, Shape, Value, Variant, Whole, Wild, members_of
+from ael.data import dataclass
 from ael.source import Span
 from ael.syntax import nodes as n
 from ael.types.definition import EnumDef

@@ -7,7 +7,6 @@ that all problems of a program are told at once; a program with errors is never 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from ael.check import acting, model, node, permission, service, store, taint, test_block, tool
 from ael.check.basis import Context
@@ -15,6 +14,7 @@ from ael.check.collect import Collected
 from ael.check.effect import Declared, Graph, build
 from ael.check.grant import node as check_grants
 from ael.check.grant import unused
+from ael.data import dataclass
 from ael.diagnostics.diagnostic import Bag
 from ael.syntax import nodes as n
 from ael.types.signature import Effects, Signature

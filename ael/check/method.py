@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ael.check.access import field_of, fields_of, may_be_null
 from ael.check.arguments import Wanted, assign, check_all, check_open, finish, look_at_all
 from ael.check.builtin import METHODS, RECEIVERS, Builtin
@@ -14,6 +12,7 @@ from ael.check.kind import plain, without_null
 from ael.check.operator import sortable
 from ael.check.program import CallInfo
 from ael.check.suggest import did_you_mean
+from ael.data import replace
 from ael.syntax import nodes as n
 from ael.types.relate import is_data
 from ael.types.text import show

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from ael.check import budget, instructions, policy, tool
 from ael.check import clause as c
 from ael.check.basis import Context, listed, names_of, short, suggestion
@@ -14,6 +12,7 @@ from ael.check.grant import granted
 from ael.check.model import unknown_model
 from ael.check.module import find
 from ael.check.permission import doc
+from ael.data import dataclass, field
 from ael.diagnostics.diagnostic import Edit, Fix, Place
 from ael.source import Span
 from ael.syntax import nodes as n

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from ael.check.access import no_variant
@@ -15,6 +14,7 @@ from ael.check.program import PatternInfo
 from ael.check.sign import UNCERTAIN
 from ael.check.suggest import did_you_mean
 from ael.check.types import BUILT_IN
+from ael.data import dataclass
 from ael.syntax import nodes as n
 from ael.types.definition import EnumDef, FieldDef, RecordDef
 from ael.types.text import show

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from ael.data import dataclass, field
 from ael.syntax import nodes as n
 from ael.types.definition import Definition
 from ael.types.signature import Effects, Signature

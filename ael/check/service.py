@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ael.check import clause as c
 from ael.check import grant, repeat
 from ael.check.basis import Context, names_of, short, suggestion
@@ -11,6 +9,7 @@ from ael.check.collect import ModuleScope, Symbol
 from ael.check.effect import Graph
 from ael.check.module import find, kind_text
 from ael.check.permission import doc, named
+from ael.data import dataclass
 from ael.syntax import nodes as n
 from ael.types.relate import fits
 from ael.types.signature import Effects, Repeat, Signature

@@ -7,7 +7,8 @@ from ael.check.constant import FAILED
 from ael.check.declare import unique
 from ael.check.define import Definer, wire_of
 from ael.check.module import find, kind_text, report_unknown, seen, visible
-from ael.diagnostics.diagnostic import Bag, Label, Place
+from ael.diagnostics.diagnostic import Bag, Edit, Fix, Label, Place
+from ael.source import Span
 from ael.syntax import nodes as n
 from ael.types.definition import NO_DEFAULT
 from ael.types.relate import is_data
@@ -72,6 +73,8 @@ class Signer:
             self._parameter(scope, p, data, secrets) for p in unique(node.parameters, scope.source, self.bag, "parameter")
         )
         result: Type = UnitType() if node.result is None else writer.type_of(node.result)
+        if node.result is None and (isinstance(node, n.ToolDecl) or (isinstance(node, n.NodeDecl) and isinstance(node.body, n.ModelBody))):
+            self._without_result(scope, node)
         writer.variables = frozenset()
         if data and node.result is not None:
             self._data(scope, node.result, result, "result", secrets)
@@ -79,6 +82,15 @@ class Signer:
         if _ends_uncertain(node):
             fails |= {UNCERTAIN}
         self.collected.signatures[key] = Signature(symbol.name, parameters, result, fails, type_parameters=variables)
+
+    def _without_result(self, scope: ModuleScope, node: n.ToolDecl | n.NodeDecl) -> None:
+        """A tool's and a model-driven node's result is what a model and its callers go by, so it is written."""
+        word = "tool" if isinstance(node, n.ToolDecl) else "node"
+        message = f"the {word} `{node.name.text}` does not say what it gives: `-> T`, or `-> Unit` for nothing"
+        text = scope.source.text
+        end = text.find(")", node.parameters[-1].span.end if node.parameters else node.name.span.end) + 1
+        fix = Fix("give it `-> Unit`", (Edit(Place(scope.source, Span(end, end)), " -> Unit"),), safe=False) if end else None
+        self.bag.report("AEL0216", message, scope.source, node.name.span, fix=fix)
 
     def _parameter(self, scope: ModuleScope, node: n.Parameter, data: bool, secrets: bool) -> ParameterDef:
         type = self.definer.writer(scope).type_of(node.type)

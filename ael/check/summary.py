@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 
+from ael.data import dataclass, field
 from ael.syntax import nodes as n
 
 TAINTED = 1

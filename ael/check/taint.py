@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from ael.check import clause as c
 from ael.check import node as nodes
 from ael.check import service, tool
@@ -14,6 +12,7 @@ from ael.check.effect import ACTS, Graph
 from ael.check.flow import Flow
 from ael.check.program import Local
 from ael.check.summary import TAINTED, Shared, Sink, Summary, Target
+from ael.data import dataclass, field
 from ael.diagnostics.diagnostic import Edit, Fix, Label, Place
 from ael.source import Span
 from ael.syntax import nodes as n

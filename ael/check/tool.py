@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 
 from ael.check import clause as c
 from ael.check import grant, repeat
@@ -13,6 +12,7 @@ from ael.check.collect import Kind, ModuleScope, Symbol
 from ael.check.effect import Graph
 from ael.check.module import find, kind_text, report_unknown
 from ael.check.permission import doc, named, role
+from ael.data import dataclass, replace
 from ael.diagnostics.diagnostic import Edit, Fix, Place
 from ael.source import Span
 from ael.syntax import nodes as n

@@ -6,9 +6,9 @@ sentence in the user's words, the exact place, labels on other places that matte
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import Enum
 
+from ael.data import dataclass, field
 from ael.source import Source, Span
 
 

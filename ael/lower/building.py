@@ -13,12 +13,12 @@ Reading it (`xs.length()`, `xs[i]`, `for x in xs` around no `append`) hands noth
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from ael.check.program import Local, Tables
+from ael.data import dataclass, field
 from ael.syntax import nodes as n
 
-_BUILDERS = {"list.append": "append", "map.set": "set"}
+BUILDERS = {"list.append": "append", "map.set": "set"}
 _LOOPS = (n.For, n.While)
 _CAPTURES = (n.Lambda, n.ParallelFor, n.ParallelRecord)
 
@@ -91,12 +91,12 @@ def built_on(node: n.Assign, local: Local, tables: Tables) -> tuple[str, list[n.
     if not isinstance(node.value, n.Call):
         return None
     info = tables.calls.get(node.value)
-    if info is None or info.kind != "builtin" or info.name not in _BUILDERS:
+    if info is None or info.kind != "builtin" or info.name not in BUILDERS:
         return None
     receiver, *arguments = (a for a in info.arguments if a is not None)
     if not isinstance(receiver, n.Reference) or tables.resolved.get(receiver) is not local:
         return None
-    return _BUILDERS[info.name], arguments
+    return BUILDERS[info.name], arguments
 
 
 def _use(

@@ -9,7 +9,6 @@ from typing import Literal
 from ael.check.program import Local, Tables
 from ael.lower import build, names
 from ael.lower.building import built_on
-from ael.lower.graph import calls_out, takes_time
 from ael.lower.number import BITS, finish_float, float_test, int_test, is_float, is_int
 from ael.lower.operator import arithmetic
 from ael.lower.scope import Builder, Give, Loop
@@ -29,8 +28,7 @@ def loop_of(b: Builder, body: n.Block, *, open_ended: bool, head: n.Expr | None 
     """What is known of a loop before its body is lowered. `open_ended`: a range or a `while`, whose length nothing else bounds."""
     nodes: tuple[n.Node, ...] = (body,) if head is None else (body, head)
     carried = frozenset(_carried(body, b.tables))
-    quick = {s.value for s in b.in_place}
-    cheap = not any(takes_time(node, b.tables, quick) or calls_out(node, b.tables) for node in nodes)
+    cheap = not any(b.facts.takes_time(node) or b.facts.calls(node) for node in nodes)
     return Loop(carried, cheap, cheap and (open_ended or _feeds_itself(body, carried, b.tables)), body)
 
 
@@ -69,7 +67,7 @@ def assign(b: Builder, s: n.Assign) -> None:
     local = b.tables.resolved[s.name]
     assert isinstance(local, Local)
     name = b.reach(names.local(local.slot))
-    if s in b.in_place:
+    if s in b.facts.in_place:
         _build(b, s, local, name)
         return
     loop = next((one for one in reversed(b.function.loops) if local in one.carried), None)

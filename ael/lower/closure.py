@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 
 from ael.check.program import Meaning
+from ael.data import dataclass
 from ael.lower import build, names
 from ael.lower.convention import acts, two_forms
-from ael.lower.graph import takes_time
 from ael.lower.halt import halt_test
 from ael.lower.scope import SILENT, Builder, Drop, Function, Result
 from ael.syntax import nodes as n
@@ -34,7 +33,7 @@ def lambda_(b: Builder, e: n.Lambda, *, acting: bool) -> ast.expr:
     given = [names.FRAME] if acting else []
     with b.inside(function) as body:
         given += [b.declare(local) for local in parameters]
-        if takes_time(e.body, b.tables):
+        if b.facts.takes_time(e.body):
             b.emit(halt_test())
         unit = isinstance(type := b.type(e), FunctionType) and isinstance(type.result, UnitType)
         b.into(e.body, Drop() if unit else Result())
@@ -107,7 +106,7 @@ def inline(b: Builder, e: n.Expr) -> Inline | None:
                 body = only
             case _:
                 return None
-    if takes_time(body, b.tables):
+    if b.facts.takes_time(body):
         return None
     recording, b.record_to = b.record_to, None
     with b.capture() as statements:

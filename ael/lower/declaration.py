@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ael.check.program import CheckedModule, Local
 from ael.lower import build, names
-from ael.lower.building import in_place
 from ael.lower.convention import acts, two_forms
-from ael.lower.graph import takes_time
+from ael.lower.facts import Facts
 from ael.lower.halt import depth_test, halt_test
 from ael.lower.place import Places
 from ael.lower.scope import Builder, Drop, Function, Program, Result
@@ -88,15 +87,14 @@ class Declarations:
         acting: bool,
         recursive: bool,
     ) -> None:
-        b = self._builder(acting=acting, depth=recursive and not acting)
+        b = self._builder(body, acting=acting, depth=recursive and not acting)
         locals_ = [b.tables.locals[p] for p in parameters]
         given = [b.declare(local) for local in locals_]
-        b.in_place = in_place(body, b.tables)
         with b.capture() as statements:
-            if takes_time(body, b.tables) or (recursive and acting):
+            if b.facts.takes_time(body) or (recursive and acting):
                 b.emit(*(depth_test(names.DEPTH) if b.function.depth else [halt_test()]))
             elif recursive:
-                b.untested = self.program.graph.recursive
+                b.untested = True
             b.forms.block(b, body, Drop() if isinstance(result, UnitType) else Result())
         first = [names.FRAME] if acting else []
         last = [(names.DEPTH, build.const(0))] if b.function.depth else []
@@ -104,11 +102,12 @@ class Declarations:
         self.places.fill(definition, declaration.span)
         self.body.append(definition)
 
-    def _builder(self, *, acting: bool, depth: bool = False) -> Builder:
+    def _builder(self, body: n.Node, *, acting: bool, depth: bool = False) -> Builder:
         function = Function(acting, depth)
         if depth:
             function.declared.add(names.DEPTH)
-        return Builder(self.program, self.module, self.places, function)
+        facts = Facts(body, self.module.tables, self.program.graph.recursive)
+        return Builder(self.program, self.module, self.places, function, facts)
 
     def _tool(self, declaration: n.ToolDecl) -> None:
         qualified = self._qualified(declaration.name)
@@ -139,8 +138,8 @@ class Declarations:
                     self._expression(name, declaration.parameters, condition, output=True)
                     if message is not None:
                         self._expression(f"{name}.message", declaration.parameters, message, output=True)
-                case n.Examples(items=examples):
-                    self._examples(f"{qualified}.examples", examples)
+                case n.Examples():
+                    self._examples(f"{qualified}.examples", item)
                 case n.Instructions():
                     continue
 
@@ -154,7 +153,7 @@ class Declarations:
         wrap: Callable[[ast.expr], ast.expr] | None = None,
     ) -> None:
         """A function of the parameters (and of `output`) that gives the value of an expression."""
-        b = self._builder(acting=False)
+        b = self._builder(e, acting=False)
         given = [b.declare(b.tables.locals[p]) for p in parameters]
         if output:
             given.insert(0, self._output(b, e, given))
@@ -174,13 +173,14 @@ class Declarations:
                     return b.declare(local)
         return names.local("output") if names.local("output") not in given else "_output"
 
-    def _examples(self, qualified: str, examples: Sequence[n.Example]) -> None:
-        b = self._builder(acting=False)
+    def _examples(self, qualified: str, node: n.Examples) -> None:
+        b = self._builder(node, acting=False)
+        examples = node.items
         with b.capture() as statements:
             pairs = [ast.Tuple(b.values((one.input, one.output)), build.LOAD) for one in examples]
             b.emit(ast.Return(ast.Tuple([*pairs], build.LOAD)))
         definition = build.define(self.program.names.of("f", qualified), build.arguments([]), statements, acting=False)
-        self.places.fill(definition, examples[0].span if examples else self.module.tree.span)
+        self.places.fill(definition, node.span)
         self.body.append(definition)
 
 

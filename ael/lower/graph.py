@@ -1,10 +1,11 @@
-"""Which functions can come back to themselves, and which code takes long enough to be asked to stop."""
+"""Which functions can come back to themselves, and which built-ins take long enough to be asked to stop."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
 
-from ael.check.program import CheckedProgram, Meaning, Tables
+from ael.check.program import CheckedProgram, Meaning
 from ael.syntax import nodes as n
 
 _QUICK = {
@@ -31,7 +32,7 @@ class Graph:
     """The call graph of the functions of a program."""
 
     def __init__(self, checked: CheckedProgram) -> None:
-        self._edges = dict(_edges(checked))
+        self._edges = _edges(checked)
         self.component = _components(self._edges)
         sizes: dict[int, int] = {}
         for number in self.component.values():
@@ -42,21 +43,33 @@ class Graph:
         """Functions that can be called again before they have come back, by way of functions, lambdas or function values."""
 
 
-def _edges(checked: CheckedProgram) -> Iterator[tuple[str, frozenset[str]]]:
-    for qualified, (module, declaration) in checked.declarations.items():
-        if isinstance(declaration, n.FunctionDecl):
-            yield qualified, frozenset(_mentioned(declaration.body, checked.modules[module].tables))
-
-
-def _mentioned(body: n.Node, tables: Tables) -> Iterator[str]:
-    for node in n.walk(body):
-        match node:
-            case n.Call() if (info := tables.calls.get(node)) is not None and info.kind == "function":
-                yield info.name
-            case n.Reference() | n.FieldAccess():
-                meaning = tables.resolved.get(node)
-                if isinstance(meaning, Meaning) and meaning.kind == "function":
-                    yield meaning.name
+def _edges(checked: CheckedProgram) -> dict[str, frozenset[str]]:
+    """Which functions the body of each function mentions. By positions, so that no tree is walked."""
+    found: dict[str, set[str]] = {}
+    for module in checked.modules.values():
+        starts: list[int] = []
+        names: list[str] = []
+        for declaration in module.tree.declarations:
+            if isinstance(declaration, n.FunctionDecl):
+                name = f"{module.name}.{declaration.name.text}"
+                found[name] = set()
+                starts.append(declaration.span.start)
+                names.append(name)
+            elif starts and names[-1]:
+                starts.append(declaration.span.start)
+                names.append("")
+        tables = module.tables
+        mentions = [(call.span.start, info.name) for call, info in tables.calls.items() if info.kind == "function"]
+        mentions += [
+            (node.span.start, meaning.name)
+            for node, meaning in tables.resolved.items()
+            if isinstance(meaning, Meaning) and meaning.kind == "function"
+        ]
+        for start, name in mentions:
+            at = bisect_right(starts, start) - 1
+            if at >= 0 and names[at]:
+                found[names[at]].add(name)
+    return {name: frozenset(others) for name, others in found.items()}
 
 
 def _components(edges: Mapping[str, frozenset[str]]) -> dict[str, int]:
@@ -95,37 +108,3 @@ def _components(edges: Mapping[str, frozenset[str]]) -> dict[str, int]:
                         if member == name:
                             break
     return found
-
-
-def takes_time(node: n.Node, tables: Tables, quick: Collection[n.Node] = ()) -> bool:
-    """Whether running `node` can take long by itself: it loops, builds something from a whole value, or calls a function value.
-
-    `quick`: calls that are known to be quick where they stand.
-    """
-    for part in n.walk(node):
-        match part:
-            case n.For() | n.While() | n.Lambda() | n.ParallelFor() | n.ParallelRecord():
-                return True
-            case n.Call():
-                info = tables.calls.get(part)
-                if part not in quick and info is not None and (info.kind == "value" or info.kind == "check" or _slow(info.kind, info.name)):
-                    return True
-            case n.Binary(op="in" | "not in"):
-                return True
-            case _:
-                continue
-    return False
-
-
-def calls_out(node: n.Node, tables: Tables) -> bool:
-    """Whether `node` calls any code of the program or waits for anything."""
-    for part in n.walk(node):
-        if isinstance(part, n.Call):
-            info = tables.calls.get(part)
-            if info is not None and info.kind in ("function", "effect", "value"):
-                return True
-    return False
-
-
-def _slow(kind: str, name: str) -> bool:
-    return kind == "builtin" and name not in QUICK

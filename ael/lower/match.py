@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
+from ael.data import dataclass, field
 from ael.lower import build
 from ael.lower.pattern import Tests, compile_pattern
 from ael.lower.scope import Builder, Destination

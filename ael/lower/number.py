@@ -10,9 +10,9 @@ exact; divisors are tested on their own. Decimal: one context with 34 digits, th
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 
 from ael.check.program import CallInfo, Local
+from ael.data import dataclass
 from ael.lower import build
 from ael.lower.scope import Builder
 from ael.syntax import nodes as n

@@ -6,7 +6,6 @@ import ast
 from collections.abc import Callable
 
 from ael.lower import build, equality
-from ael.lower.graph import calls_out
 from ael.lower.number import (
     INNER,
     Number,
@@ -101,7 +100,7 @@ def _arithmetic(b: Builder, e: n.Binary) -> Number:
         numbers.append(number)
         return number.value
 
-    acts_later = calls_out(e.right, b.tables)
+    acts_later = b.facts.calls(e.right)
     left, right = b.operands(
         [lambda: operand(e.left, tested=acts_later), lambda: operand(e.right, tested=e.op in ("/", "div", "%"))]
     )

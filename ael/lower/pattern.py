@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from ael.check.program import Local
+from ael.data import dataclass, field
 from ael.lower import build
 from ael.lower.scope import Builder
 from ael.syntax import nodes as n

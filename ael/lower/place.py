@@ -41,18 +41,26 @@ class Places:
 
     def fill(self, tree: ast.AST, span: Span) -> None:
         """Give `span` to every node of `tree` that has no position yet; what has one was lowered from something inside."""
+        if hasattr(tree, "lineno"):
+            return
         line, column = self.at(span.start)
         end_line, end_column = self.at(max(span.start, span.end))
         stack = [tree]
         while stack:
             current = stack.pop()
-            if "lineno" in current._attributes:
+            if current._attributes:
                 placed = cast(ast.expr, current)
                 if hasattr(placed, "lineno"):
                     continue
                 placed.lineno, placed.col_offset = line, column
                 placed.end_lineno, placed.end_col_offset = end_line, end_column
-            stack.extend(ast.iter_child_nodes(current))
+            for field in current._fields:
+                part = getattr(current, field, None)
+                if isinstance(part, ast.AST):
+                    if part._fields or part._attributes:
+                        stack.append(part)
+                elif part.__class__ is list:
+                    stack.extend(x for x in part if isinstance(x, ast.AST))
 
     def fill_all(self, trees: Iterable[ast.AST], span: Span) -> None:
         """`fill` for each."""

@@ -10,13 +10,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
 from typing import Protocol, TypeAlias
 
 from ael.check.program import CheckedModule, CheckedProgram, Local, Tables
+from ael.data import dataclass, field
 from ael.lower import build, names
+from ael.lower.facts import Facts
 from ael.lower.graph import Graph
 from ael.lower.place import Places
 from ael.syntax import nodes as n
@@ -155,15 +156,14 @@ class Builder:
     module: CheckedModule
     places: Places
     function: Function
+    facts: Facts
     out: list[ast.stmt] = field(default_factory=list)
     stable: set[str] = field(default_factory=set)
     """Python names that are never assigned again while they are in use."""
     raised: dict[Local, str] = field(default_factory=dict)
     """Binders of `catch` arms -> the variable of the exception, so that `fail e` raises the very same."""
-    in_place: frozenset[n.Assign] = frozenset()
-    """Assignments that may change a list or map in place (`building.py`)."""
-    untested: frozenset[str] = frozenset()
-    """Functions that may be called only after the test of depth and flag, while that is still to be made (`recursion.py`)."""
+    untested: bool = False
+    """Whether a recursive function may be called only after a test that is still to be made here (`recursion.py`)."""
     positions: set[Local] = field(default_factory=set)
     """Int variables that are never negative."""
     bits: dict[Local, int] = field(default_factory=dict)

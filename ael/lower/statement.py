@@ -12,7 +12,7 @@ from ael.lower.carry import assign
 from ael.lower.loop import for_, jump, while_
 from ael.lower.number import BITS, finish_int, int_bits, is_int
 from ael.lower.operator import arithmetic
-from ael.lower.recursion import test_statement
+from ael.lower.recursion import test_before
 from ael.lower.scope import Builder, Destination, Drop, Give, Result
 from ael.syntax import nodes as n
 from ael.types.definition import RecordDef
@@ -25,7 +25,7 @@ def block(b: Builder, e: n.Block, to: Destination) -> None:
     waiting = b.untested
     for at, s in enumerate(e.statements):
         start = len(b.out)
-        test_statement(b, s)
+        test_before(b, s)
         if at == last and isinstance(s, n.ExprStatement):
             b.into(s.value, to)
         else:

@@ -7,9 +7,9 @@ are positional, in parameter order; an absent optional one is None. A frame is t
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from ael.data import dataclass, field
 from ael.types.definition import Definition
 from ael.types.signature import Signature
 from ael.types.spec import (

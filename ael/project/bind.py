@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from decimal import Decimal
 from difflib import get_close_matches
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ael.check.program import CheckedProgram
+from ael.data import dataclass, field, replace
 from ael.diagnostics.diagnostic import Bag
 from ael.project.deployment import (
     Defaults,

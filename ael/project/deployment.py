@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal
 
+from ael.data import dataclass, field
 from ael.types.spec import BudgetSpec
 
 

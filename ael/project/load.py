@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from ael.data import dataclass
 from ael.diagnostics.diagnostic import Bag
 from ael.project.pack import FILE as PACK_FILE
 from ael.project.pack import Pack, find_root, load_pack, report_unreadable

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
+from ael.data import dataclass
 from ael.diagnostics.diagnostic import Bag
 from ael.source import Source, SourceError, Span, read
 from ael.syntax import nodes as n

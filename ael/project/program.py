@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ael.check.check import check_program
 from ael.check.program import CheckedProgram
+from ael.data import dataclass, replace
 from ael.diagnostics.diagnostic import Bag
 from ael.project.bind import bind
 from ael.project.deployment import Deployment

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
+from ael.data import replace
 from ael.lower.unit import CompiledUnit
 from ael.project.deployment import SizeLimits
 from ael.types.arguments import Arguments, argument_reader

@@ -42,7 +42,7 @@ _GROUPS: tuple[tuple[str, frozenset[int], frozenset[int]], ...] = (
      _kinds("needs", "repeat", "timeout", "limit", "approval", "taints", "parallel", "retry", "model", "policy", "grants", "deny",
             "tools", "skills", "budget", "attempts", "tool_choice", "history", "version")),
     ("more of the type", _kinds("(", "<", "?"), _kinds("(", "<", "?", ".", "|")),
-    ("an operator", _kinds("+", "*", "??"), _OPERATORS),
+    ("an operator", _kinds("or"), _OPERATORS),
     ("a name", _kinds("NAME"), _kinds("NAME", "FIELD_WORD")),
 )  # fmt: skip
 

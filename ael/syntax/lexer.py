@@ -18,6 +18,7 @@ from ael.syntax.numbers import number_kind, number_problem
 from ael.syntax.tables import SYMBOLS
 from ael.syntax.tokens import MAX_CHAIN, MAX_DIGITS, MAX_NESTING, MAX_PROBLEMS, Piece, RawComment, Tokens
 from ael.syntax.words import (
+    ANY_WORD,
     BRACKETS,
     CAN_END,
     CLOSERS,
@@ -118,6 +119,7 @@ class _Lexer:
         self.sound = True
         self.deep = False
         self.lost = False
+        self.jumped = False
         self.word = -1
         self.indent = 0
         self.doc: list[tuple[int, int]] = []
@@ -185,8 +187,9 @@ class _Lexer:
             if newline:
                 newline = False
                 indent = start - line_start
-                if not stack or (self.resync and indent == 0 and self.closes_all(kind)):
-                    begins = not stack and self.begins(kind, indent, at)
+                closed = self.resync and bool(stack) and indent == 0 and self.closes_all(kind)
+                if not stack:
+                    begins = closed or self.begins(kind, indent, at)
                     if begins:
                         self.finish(start)
                         self.indent, named, in_braces = indent, False, False
@@ -253,6 +256,9 @@ class _Lexer:
                 kind, at = self.string_piece(_Open(value, start, len(kinds) - chain_from, indent), start, at)
                 value = text[start:at]
                 in_braces = bool(stack) and stack[-1].text == "{"
+            if self.jumped:
+                # An unterminated block string: read on where the next declaration seems to begin.
+                self.jumped, newline, line_start = False, True, at
             kinds.append(kind)
             starts.append(start)
             ends.append(at)
@@ -281,15 +287,14 @@ class _Lexer:
             return indent <= self.indent and kinds[-1] in CAN_END and kind not in CONTINUES
         if self.tokens.texts[-1] == "}":
             return kind not in CONTINUES_AFTER_BODY
-        if kind not in STARTERS[self.kind] or kinds[-1] in PREFIXES:
+        if kind not in STARTERS[self.kind] or self.word < 0:
             return False
         in_clauses = self.word in HAS_CLAUSES and self.tokens.texts[-2] != "extern"
         return not (kind == MODEL and in_clauses)
 
     def closes_all(self, kind: int) -> bool:
         """Whether a token in the first column begins a declaration, so that what is open was left open. Reports and closes it."""
-        starters = STARTERS[self.kind] or STARTERS["module"]
-        if kind not in starters:
+        if kind not in (STARTERS[self.kind] or ANY_WORD):
             return False
         self.report_open(next((o for o in self.stack if o.text[0] == '"'), self.stack[0]))
         self.stack.clear()
@@ -371,6 +376,7 @@ class _Lexer:
         """Report a string without an end at its opening quotes; where to go on."""
         text = self.source.text
         if text.startswith('"""', start):
+            self.jumped = True
             width, end = 3, _next_declaration(text, at if at < len(text) else start + 3)
             note = 'it ends with `"""` on a line of its own'
         else:

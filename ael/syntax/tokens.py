@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from ael.data import dataclass, field
 from ael.source import Source, Span
 
 MAX_NESTING = 64

@@ -30,6 +30,7 @@ DOT = SYMBOLS["."]
 WORDS: dict[str, int] = {**RESERVED, **SOFT}
 IS_RESERVED = frozenset(RESERVED.values())
 IS_SOFT = frozenset(SOFT.values())
+ANY_WORD = IS_RESERVED | IS_SOFT | {NAME}
 
 
 def _kinds(*texts: str) -> frozenset[int]:

@@ -6,9 +6,10 @@ import asyncio
 import json
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
+from ael.data import replace
 from ael.host import Host, HostError, open_host
 from ael.lower.unit import CompiledTest
 from ael.models.script import Script, ScriptError, parse_script

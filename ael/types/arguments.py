@@ -8,9 +8,9 @@ null is its absence. Scalars are never converted. Below this, and for everyone b
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
+from ael.data import dataclass
 from ael.types.canonical import EncodeError, encode
 from ael.types.decode import decoder, needs_decimals
 from ael.types.decode_leaf import Direction

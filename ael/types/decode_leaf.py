@@ -5,10 +5,10 @@ The fast decoder ends at the first misfit; the full one notes it and goes on. Bo
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias, TypeGuard, assert_never
 
+from ael.data import dataclass, field
 from ael.types.decode_support import FLOAT_MAX
 from ael.types.formats import FORMATS
 from ael.types.limits import MAX_INT, Limits

@@ -7,9 +7,9 @@ a structured result has to come by a `final` tool or as text. Whatever was left 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
+from ael.data import dataclass
 from ael.types import dialect_anthropic, dialect_llama, dialect_openai
 from ael.types.dialect_rules import Lowered, Unsupported, has_object_root
 from ael.types.schema import Schema

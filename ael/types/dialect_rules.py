@@ -7,8 +7,8 @@ said at all is refused, with the place and the reason.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
+from ael.data import dataclass
 from ael.types.schema import Schema
 
 

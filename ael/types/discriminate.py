@@ -8,8 +8,8 @@ which one a decoder took would then depend on their order. A constant beside its
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from ael.data import dataclass
 from ael.types.definition import AliasDef, Definitions, EnumDef, FieldDef, RecordDef, VariantDef
 from ael.types.pattern import matches
 from ael.types.times import parse_date, parse_duration, parse_timestamp

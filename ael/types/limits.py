@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
+
+from ael.data import dataclass
 
 KIB = 1_024
 MAX_INT_BITS = 4_096

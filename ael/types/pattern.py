@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 
+from ael.data import dataclass
 from ael.types.pattern_syntax import Alternation, Anchor, CharSet, Item, PatternError, Repeat, Sequence, parse
 
 __all__ = ["PatternError", "check_pattern", "compile_pattern", "matches"]

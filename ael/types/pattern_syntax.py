@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 import unicodedata
 from bisect import bisect_right
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
+
+from ael.data import dataclass
 
 _LAST = 0x10FFFF
 _DEPTH = 60

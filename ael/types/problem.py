@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import TypeAlias
 
+from ael.data import dataclass
 from ael.types.value import File, Secret
 
 Path: TypeAlias = tuple[str | int, ...]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import IntEnum
 
+from ael.data import dataclass, field
 from ael.types.definition import NO_DEFAULT, FieldDef, NoDefault, RecordDef
 from ael.types.type import Type
 

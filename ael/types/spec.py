@@ -6,10 +6,10 @@ Zero means zero, never "no limit" (K03).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal
 
+from ael.data import dataclass, field
 from ael.types.definition import EnumDef, RecordDef
 from ael.types.signature import Repeat, Signature
 from ael.types.type import Type

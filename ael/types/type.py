@@ -7,9 +7,10 @@ whatever touches it is not reported again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import TypeAlias
+
+from ael.data import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,4 +15,5 @@ CODES: dict[str, str] = {
     "AEL0213": "a name of another kind",
     "AEL0214": "an unknown variant or operation",
     "AEL0215": "a word with a meaning of its own here",
+    "AEL0216": "a tool or node without a result",
 }

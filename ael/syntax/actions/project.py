@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ael.data import dataclass
 from ael.syntax import nodes as n
 from ael.syntax.actions.context import Context, items
 from ael.syntax.clause import Clause
