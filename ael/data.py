@@ -104,15 +104,13 @@ def _eq(self: Any, other: object) -> bool:
         "__eq__",
         f"def __eq__(self, other):\n return {left} == {right} if other.__class__ is self.__class__ else NotImplemented",
     )
-    equal: Callable[[Any, object], bool] = type(self).__eq__
-    return equal(self, other)
+    return bool(self == other)
 
 
 def _hash(self: Any) -> int:
     owner = _owner(type(self), "__hash__", _hash)
     _define(owner, "__hash__", f"def __hash__(self):\n return hash({_tuple('self', _compared(owner))})")
-    hashed: Callable[[Any], int] = type(self).__hash__
-    return hashed(self)
+    return hash(self)
 
 
 def _repr(self: Any) -> str:
