@@ -17,10 +17,11 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Peer:
-    """A product that is measured against: its name as printed, and the packages of its environment."""
+    """A product that is measured against: its name as printed, the packages of its environment, whether a round takes long."""
 
     name: str
     pins: tuple[str, ...]
+    slow: bool = True
 
     @property
     def title(self) -> str:
@@ -34,8 +35,8 @@ LANGGRAPH = Peer(
 )
 PYDANTIC_AI = Peer("pydantic_ai", ("pydantic-ai-slim[openai]==2.68.0", "openai==3.57.0", "httpx2==2.16.2"))
 OPENAI_AGENTS = Peer("openai_agents", ("openai-agents==0.24.0", "openai==3.57.0", "httpx2==2.16.2"))
-BAML = Peer("baml", ("baml-py==0.226.3", "pydantic==2.14.4", "typing-extensions"))
-PYDANTIC = Peer("pydantic", ("pydantic==2.14.4", "pydantic-core==2.50.5"))
+BAML = Peer("baml", ("baml-py==0.226.3", "pydantic==2.14.4", "typing-extensions"), slow=False)
+PYDANTIC = Peer("pydantic", ("pydantic==2.14.4", "pydantic-core==2.50.5"), slow=False)
 PEERS = (LANGGRAPH, PYDANTIC_AI, OPENAI_AGENTS, BAML, PYDANTIC)
 
 

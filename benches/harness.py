@@ -108,9 +108,12 @@ def clean_environment(extra: Mapping[str, str]) -> dict[str, str]:
 class Side:
     """A measured process: a worker of one module in one environment, pinned to the measuring core."""
 
-    def __init__(self, name: str, python: Path, module: str, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, name: str, python: Path, module: str, environment: Mapping[str, str] | None = None, slow: bool = False
+    ) -> None:
         core, _ = cores()
         self.name = name
+        self.slow = slow
         self.process = subprocess.Popen(
             [str(python), "-m", "benches.worker", module],
             cwd=ROOT,
@@ -153,13 +156,18 @@ class Side:
                 pipe.close()
 
 
-def interleave(sides: Sequence[Side], rounds: int, op: str, key: str, **arguments: object) -> dict[str, float]:
-    """Medians of ``answer[key]`` by side. A side that fails is reported on standard error and left out from then on."""
+def interleave(
+    sides: Sequence[Side], rounds: int, op: str, key: str, slow: int | None = None, **arguments: object
+) -> dict[str, float]:
+    """Medians of ``answer[key]`` by side. A side that fails is reported on standard error and left out from then on.
+
+    ``slow`` is how many of the rounds the Python frameworks take part in: far behind, they need no more precision.
+    """
     figures: dict[str, list[float]] = {side.name: [] for side in sides}
     failed: set[str] = set()
-    for _ in range(rounds):
+    for number in range(rounds):
         for side in sides:
-            if side.name in failed:
+            if side.name in failed or (side.slow and slow is not None and number >= slow):
                 continue
             try:
                 figures[side.name].append(float(side.ask(op, **arguments)[key]))

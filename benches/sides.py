@@ -11,10 +11,12 @@ from benches.envs import Peer, python_of
 from benches.harness import Side, SideFailed
 
 
-def started(name: str, python: Path, module: str, environment: Mapping[str, str] | None = None) -> Side | None:
+def started(
+    name: str, python: Path, module: str, environment: Mapping[str, str] | None = None, slow: bool = False
+) -> Side | None:
     """The side, or None where it cannot be started, which standard error tells: the others are still measured."""
     try:
-        return Side(name, python, module, environment)
+        return Side(name, python, module, environment, slow)
     except SideFailed as failure:
         print(f"benches: {failure}", file=sys.stderr)
         return None
@@ -37,4 +39,4 @@ def peer_side(peer: Peer, environment: Mapping[str, str] | None = None) -> Side 
     except (subprocess.CalledProcessError, OSError) as failure:
         print(f"benches: no environment for {peer.title}: {failure}", file=sys.stderr)
         return None
-    return started(peer.title, python, f"benches.peers.{peer.name}", environment)
+    return started(peer.title, python, f"benches.peers.{peer.name}", environment, peer.slow)

@@ -16,15 +16,15 @@ from benches.sides import ael_side, peer_side
 
 @dataclass(frozen=True)
 class Load:
-    """Runs at once, model calls that each makes, rounds, and how long the server takes to answer."""
+    """Runs at once, model calls that each makes, rounds of the slow peers, and how long the server takes to answer."""
 
     at_once: int
     calls: int
-    rounds: int
+    slow: int
     wait_ms: int
 
 
-LOADS = (Load(1, 20, 5, 0), Load(100, 2, 3, 20), Load(1000, 1, 2, 100))
+LOADS = (Load(1, 20, 5, 0), Load(100, 2, 3, 20), Load(1000, 1, 1, 100))
 FRAMEWORKS = (LANGGRAPH, PYDANTIC_AI, OPENAI_AGENTS)
 
 
@@ -36,7 +36,7 @@ def goal(peer: str, load: Load) -> Goal | None:
 
 
 def rows(quick: bool) -> Iterator[Row]:
-    """Every load against every peer. The first calls of each process are not counted: they import and open."""
+    """Every load against every peer. The first round of each process is not counted: it imports and opens connections."""
     with model_server() as server:
         for load in LOADS:
             environment = {
@@ -45,9 +45,9 @@ def rows(quick: bool) -> Iterator[Row]:
             with ExitStack() as stack:
                 peers = [peer_side(peer, environment) for peer in (BAML, *FRAMEWORKS)]
                 sides = [stack.enter_context(closing(side)) for side in (ael_side("http", environment), *peers) if side]
-                interleave(sides, 1, "http", "ms", at_once=min(load.at_once, 10), calls=2)
-                rounds = 1 if quick else load.rounds
-                found = interleave(sides, rounds, "http", "ms", at_once=load.at_once, calls=load.calls)
+                arguments = {"at_once": load.at_once, "calls": load.calls}
+                interleave(sides, 1, "http", "ms", **arguments)
+                found = interleave(sides, 1 if quick else 7, "http", "ms", slow=load.slow, **arguments)
             for peer in (BAML, *FRAMEWORKS):
                 theirs = found.get(peer.title)
                 yield row(
