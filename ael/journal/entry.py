@@ -36,7 +36,8 @@ class Ending(StrEnum):
 
 
 class Entry(NamedTuple):
-    """`digest` is the hash of the request, `key` the idempotency key, `at` seconds since the epoch, `active` the run's seconds of work.
+    """`digest` is the hash of the request, `key` the idempotency key, `at` seconds since the epoch, `active` the run's seconds of
+    work (in answers).
 
     `value`: the arguments of a proposal, the result or the record of the ending of an answer. `taint`: the outside sources that had a hand
     in the value; `derived`: the paths of the entries that it came from.

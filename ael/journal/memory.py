@@ -6,11 +6,7 @@ from ael.journal.entry import Entry, Header, Kind, State
 from ael.journal.store import WriteAheadRequired
 from ael.types.fault import Fault, FaultKind
 
-_BEFORE = {
-    State.PROPOSED: (None,),
-    State.STARTED: (State.PROPOSED, State.STARTED),
-    State.ANSWERED: (State.PROPOSED, State.STARTED),
-}
+_PROPOSED, _STARTED, _ANSWERED = State.PROPOSED, State.STARTED, State.ANSWERED
 
 
 class MemoryRunJournal:
@@ -28,11 +24,19 @@ class MemoryRunJournal:
         return self._last.get(path)
 
     def append(self, entry: Entry) -> None:
-        before = self._last.get(entry.path)
-        state = None if before is None else before.state
-        if state not in _BEFORE[entry.state] and not (state is None and entry.kind is Kind.EFFECT):
-            raise WriteAheadRequired(f"{entry.path}: `{entry.state.value}` cannot follow `{state.value if state else 'nothing'}`")
-        self._last[entry.path] = entry
+        path, state = entry[0], entry[1]
+        before = self._last.get(path)
+        if before is None:
+            fits = (
+                state is _PROPOSED
+                or (entry.kind is Kind.MODEL and state is _STARTED)
+                or (entry.kind is Kind.EFFECT and state is _ANSWERED)
+            )
+        else:
+            fits = state is not _PROPOSED and before.state is not _ANSWERED
+        if not fits:
+            raise WriteAheadRequired(f"{path}: `{state.value}` cannot follow `{before.state.value if before else 'nothing'}`")
+        self._last[path] = entry
         self._entries.append(entry)
 
     def entries(self) -> list[Entry]:

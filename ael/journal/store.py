@@ -24,7 +24,8 @@ class RunJournal(Protocol):
     def append(self, entry: Entry) -> Awaitable[None] | None:
         """Add a record. None when it is as durable as this store makes it; else await it before acting on a `started` record.
 
-        Raises `WriteAheadRequired` for a record out of order; only a built-in effect, which sends nothing, is answered at once.
+        Raises `WriteAheadRequired` for a record out of order; a model call, which nobody
+        proposes, begins with `started`, and a built-in effect, which sends nothing, is answered at once.
         """
 
     def entries(self) -> list[Entry]:

@@ -57,6 +57,10 @@ class Account:
     """
 
     __slots__ = (
+        "_by_calls",
+        "_by_cost",
+        "_by_steps",
+        "_by_tokens",
         "_held_cost",
         "_held_tokens",
         "_lock",
@@ -88,63 +92,72 @@ class Account:
         self._held_cost = ZERO
         self._lock: Lock = Lock() if parent is None else parent._lock
         self._told: dict[Dimension, int] = {}
+        # Which accounts of the chain limit what: most of them limit little, and this is asked several times a step.
+        self._by_steps = tuple([(one, one.limit.steps) for one in self.chain if one.limit.steps is not None])
+        self._by_calls = tuple([(one, one.limit.tool_calls) for one in self.chain if one.limit.tool_calls is not None])
+        self._by_tokens = tuple([(one, one.limit.tokens) for one in self.chain if one.limit.tokens is not None])
+        self._by_cost = tuple([(one, one.limit.cost) for one in self.chain if one.limit.cost is not None])
 
-    def reserve(
-        self, *, steps: int = 0, tool_calls: int = 0, tokens: int = 0, cost: Decimal = ZERO, tell: Tell | None = None
-    ) -> Reservation:
-        """Take room in every account of the chain, or in none. Raises the fault `BudgetExhausted` naming spender and limit."""
+    def take_step(self, tell: Tell | None) -> None:
+        """One model step, spent at once, in every account of the chain or in none. Raises the fault `BudgetExhausted`."""
         with self._lock:
+            for account, limit in self._by_steps:
+                if account.steps >= limit:
+                    raise exhausted(account, "steps", account.steps, limit)
             for account in self.chain:
-                limit = account.limit
-                if steps and limit.steps is not None and account.steps + steps > limit.steps:
-                    raise exhausted(account, "steps", account.steps, limit.steps)
-                if tool_calls and limit.tool_calls is not None and account.tool_calls + tool_calls > limit.tool_calls:
-                    raise exhausted(account, "tool_calls", account.tool_calls, limit.tool_calls)
-                if tokens and limit.tokens is not None and account.tokens + account._held_tokens + tokens > limit.tokens:
-                    raise exhausted(account, "tokens", account.tokens + account._held_tokens, limit.tokens, tokens)
-                if (
-                    limit.cost is not None
-                    and (tokens or cost)
-                    and (not limit.cost or account.cost + account._held_cost + cost > limit.cost)
-                ):
-                    raise exhausted(account, "cost", account.cost + account._held_cost, limit.cost, cost)
+                account.steps += 1
+        if tell is not None:
+            self._mark("steps", tell)
+
+    def take_call(self, tell: Tell | None) -> None:
+        """One tool call, spent at once, in every account of the chain or in none. Raises the fault `BudgetExhausted`."""
+        with self._lock:
+            for account, limit in self._by_calls:
+                if account.tool_calls >= limit:
+                    raise exhausted(account, "tool_calls", account.tool_calls, limit)
             for account in self.chain:
-                account.steps += steps
-                account.tool_calls += tool_calls
+                account.tool_calls += 1
+        if tell is not None:
+            self._mark("tool_calls", tell)
+
+    def reserve(self, tokens: int, cost: Decimal = ZERO, tell: Tell | None = None) -> Reservation:
+        """Room for tokens and money in every account of the chain, or in none. Raises the fault `BudgetExhausted`."""
+        with self._lock:
+            for account, most in self._by_tokens:
+                if tokens and account.tokens + account._held_tokens + tokens > most:
+                    raise exhausted(account, "tokens", account.tokens + account._held_tokens, most, tokens)
+            for account, money in self._by_cost:
+                if (tokens or cost) and (not money or account.cost + account._held_cost + cost > money):
+                    raise exhausted(account, "cost", account.cost + account._held_cost, money, cost)
+            for account in self.chain:
                 account._held_tokens += tokens
                 if cost:
                     account._held_cost += cost
-        if tell is not None:
-            if steps:
-                self._mark("steps", tell)
-            if tool_calls:
-                self._mark("tool_calls", tell)
         return Reservation(self, tokens, cost, tell)
 
-    def left(self, dimension: Literal["steps", "tool_calls", "tokens"]) -> int | None:
-        """The least room in the chain, never below zero; None when nothing limits it."""
-        least: int | None = None
-        for account in self.chain:
-            if dimension == "tokens":
-                limit, used = account.limit.tokens, account.tokens + account._held_tokens
-            elif dimension == "steps":
-                limit, used = account.limit.steps, account.steps
-            else:
-                limit, used = account.limit.tool_calls, account.tool_calls
-            if limit is not None and (least is None or limit - used < least):
-                least = max(0, limit - used)
-        return least
+    @property
+    def steps_left(self) -> int | None:
+        """The fewest steps left in the chain; None when nothing limits them."""
+        return min([limit - account.steps for account, limit in self._by_steps], default=None)
 
-    def left_cost(self) -> Decimal | None:
-        """The least money left in the chain; None when no account of it has a money limit."""
-        least: Decimal | None = None
-        for account in self.chain:
-            limit = account.limit.cost
-            if limit is not None:
-                left = limit - account.cost - account._held_cost
-                if least is None or left < least:
-                    least = left if left > 0 else ZERO
-        return least
+    @property
+    def calls_left(self) -> int | None:
+        """The fewest tool calls left in the chain; None when nothing limits them."""
+        return min([limit - account.tool_calls for account, limit in self._by_calls], default=None)
+
+    @property
+    def tokens_left(self) -> int | None:
+        """The fewest tokens left in the chain, never below zero; None when nothing limits them."""
+        if not self._by_tokens:
+            return None
+        return max(0, min([limit - account.tokens - account._held_tokens for account, limit in self._by_tokens]))
+
+    @property
+    def cost_left(self) -> Decimal | None:
+        """The least money left in the chain, never below zero; None when no account of it has a money limit."""
+        if not self._by_cost:
+            return None
+        return max(ZERO, min([limit - account.cost - account._held_cost for account, limit in self._by_cost]))
 
     @property
     def held(self) -> tuple[int, Decimal]:
@@ -165,11 +178,12 @@ class Account:
                     account.cost += cost
                 if usage is not None:
                     account.meter.add(usage)
-                limit = account.limit
-                if over is None and limit.tokens is not None and account.tokens > limit.tokens:
-                    over = exhausted(account, "tokens", account.tokens, limit.tokens)
-                if over is None and limit.cost is not None and account.cost > limit.cost:
-                    over = exhausted(account, "cost", account.cost, limit.cost)
+            for account, most in self._by_tokens:
+                if over is None and account.tokens > most:
+                    over = exhausted(account, "tokens", account.tokens, most)
+            for account, money in self._by_cost:
+                if over is None and account.cost > money:
+                    over = exhausted(account, "cost", account.cost, money)
         if reserved.tell is not None:
             self._mark("tokens", reserved.tell)
             self._mark("cost", reserved.tell)

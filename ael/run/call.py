@@ -11,8 +11,8 @@ from typing import Any
 
 from ael.journal.entry import Ending, Kind
 from ael.run.approval import Approved
-from ael.run.codec import InputCodec, ValueCodec, written
-from ael.run.deadline import Deadline, Expired
+from ael.run.codec import InputCodec, ValueCodec, digest, written
+from ael.run.deadline import Deadline, Expired, Within
 from ael.run.events import Retried
 from ael.run.gate import Check, permission
 from ael.run.repeat import LOST_REPLY, retryable, wait_before
@@ -82,9 +82,7 @@ class CallPlan:
 
     # --- what a kind of callable says ------------------------------------------------------------------------------
 
-    async def body(
-        self, scope: Scope, path: str, depth: int, step: Step, arguments: dict[str, object], positional: tuple[object, ...]
-    ) -> object:
+    async def body(self, scope: Scope, path: str, depth: int, step: Step, arguments: dict[str, object]) -> object:
         """Run it once, under the rights of its body."""
         raise AssertionError(f"{type(self).__name__} has no body")
 
@@ -103,9 +101,9 @@ class CallPlan:
                     raise error_of(known)
                 return known.value, None
             if step.key and self.interrupted(step):
-                raise self.uncertain(step, "it was interrupted after it had started", record=True)
+                raise self.uncertain(step, "it was interrupted after it had started", arguments)
         if needs_approval and (approved is None or not approved.fits(self.name, step.path, arguments)):
-            refusal = Fault(FaultKind.APPROVAL_DENIED, f"`{self.name}` has no approval for these arguments", path=step.path)
+            refusal = Fault(FaultKind.APPROVAL_DENIED, f"`{self.short}` has no approval for these arguments", path=step.path)
             step.fail(refusal)
             raise refusal
         again = permission(scope, self, Check.PERMISSION_AGAIN)
@@ -113,22 +111,27 @@ class CallPlan:
             fault = again.as_fault(step.path)
             step.answer(Ending.REFUSED, fault.value())
             raise fault
-        await step.start()
+        waiting = step.start()
+        if waiting is not None:
+            await waiting
         run.calls[self.name] = run.calls.get(self.name, 0) + 1
         span = run.trace.begin(self.span, self.name, step.path, scope.span) if run.trace is not None else None
         try:
-            value, text, taint = await self._attempts(scope, depth, step, arguments, span)
+            if self.retry is None or self.repeat.can_be_uncertain:
+                value, text, taint = await self._once(scope, depth, step, arguments, scope.attempts, 1, span)
+            else:
+                value, text, taint = await self._attempts(scope, depth, step, arguments, self.retry, span)
         except (Failure, Fault, Uncertain) as error:
             taint = scope.seen | self.sources
             step.fail(error, taint)
             scope.note(step.path, taint)
             if isinstance(error, Uncertain):
-                run.uncertain.add((self.name, step.digest))
+                run.uncertain.add((self.name, digest(arguments)))
             if span is not None:
                 span.end(outcome_word(error), taint, {"arguments": arguments, "error": describe(error)}, key=step.key)
             raise
         except BaseException as error:
-            self._given_up(scope, step, span, error)
+            self._given_up(scope, step, arguments, span, error)
             raise
         step.answer(Ending.VALUE, value, taint)
         scope.note(step.path, taint)
@@ -140,41 +143,39 @@ class CallPlan:
         """Whether an earlier execution started this and left open what became of it."""
         return self.repeat.can_be_uncertain and step.state is not None and step.state.value == "started"
 
-    def uncertain(self, step: Step, why: str, *, record: bool = False, **details: object) -> Uncertain:
-        """The ending of a call whose effect is unknown; remembered, so that the same act planned anew needs a person."""
-        found = Uncertain(step.key, self.name, step.path, why=why, **details)
-        if record:
-            step.fail(found)
-            step.run.uncertain.add((self.name, step.digest))
+    def uncertain(self, step: Step, why: str, arguments: dict[str, object]) -> Uncertain:
+        """The recorded ending of a call whose effect is unknown; remembered, so that the same act planned anew needs a person."""
+        found = Uncertain(step.key, self.short, step.path, why=why)
+        step.fail(found)
+        step.run.uncertain.add((self.name, digest(arguments)))
         return found
 
-    def _given_up(self, scope: Scope, step: Step, span: OpenSpan | None, error: BaseException) -> None:
+    def _given_up(
+        self, scope: Scope, step: Step, arguments: dict[str, object], span: OpenSpan | None, error: BaseException
+    ) -> None:
         """Cancelled, or broken, in the middle of the call: for `never` and `reconcile` nobody knows what happened (K26)."""
         if isinstance(error, asyncio.CancelledError) or self.repeat.can_be_uncertain:
             if self.repeat.can_be_uncertain:
-                lost = self.uncertain(step, "it was given up while it ran", record=True)
+                lost = self.uncertain(step, "it was given up while it ran", arguments)
                 scope.run.lost.append(lost)
                 outcome = "uncertain"
             else:
-                step.fail(Fault(FaultKind.CANCELLED, f"`{self.name}` was given up while it ran"))
+                step.fail(Fault(FaultKind.CANCELLED, f"`{self.short}` was given up while it ran"))
                 outcome = "fault"
             if span is not None:
                 span.end(outcome, scope.seen, cancelled=True)
 
     async def _attempts(
-        self, scope: Scope, depth: int, step: Step, arguments: dict[str, object], span: OpenSpan | None
+        self, scope: Scope, depth: int, step: Step, arguments: dict[str, object], retry: RetrySpec, span: OpenSpan | None
     ) -> tuple[object, bytes, frozenset[str]]:
-        retry = None if self.repeat.can_be_uncertain else self.retry
-        attempts = scope.attempts
-        if attempts is None and retry is not None:
-            attempts = Attempts(retry.attempts - 1)
+        """Try until it ends with anything but a temporary fault, or the attempts, the retries of the callers, or the time are used up."""
+        attempts = scope.attempts or Attempts(retry.attempts - 1)
         attempt = 1
-        positional = self.input.positional(arguments)
         while True:
             try:
-                return await self._once(scope, depth, step, arguments, positional, attempts, attempt, span)
+                return await self._once(scope, depth, step, arguments, attempts, attempt, span)
             except Fault as fault:
-                if retry is None or attempts is None or attempt >= retry.attempts or not retryable(fault, self.repeat):
+                if attempt >= retry.attempts or not retryable(fault, self.repeat):
                     raise
                 run = scope.run
                 after = fault.details.get("retry_after")
@@ -198,7 +199,6 @@ class CallPlan:
         depth: int,
         step: Step,
         arguments: dict[str, object],
-        positional: tuple[object, ...],
         attempts: Attempts | None,
         attempt: int,
         span: OpenSpan | None,
@@ -207,15 +207,14 @@ class CallPlan:
         run = scope.run
         path = step.path if attempt == 1 else f"{step.path}~{attempt}"
         if self.timeout == 0:
-            raise Fault(FaultKind.TIMEOUT, f"`{self.name}` has a time limit of zero, so it never runs", final=True)
-        limit = Deadline(run.world.clock, self.timeout, f"`{self.name}`", scope.deadline)
+            raise Fault(FaultKind.TIMEOUT, f"`{self.short}` has a time limit of zero, so it never runs", final=True)
+        limit = Deadline(run.world.clock, self.timeout, f"`{self.short}`", scope.deadline)
         inner = scope.inside(scope.rights, limit, attempts, span)
         watchdog = run.world.watchdog if self.runs_code and self.timeout is not None else None
         if watchdog is not None:
             watchdog.watch(limit, run)
         try:
-            with limit:
-                value = await self.body(inner, path, depth, step, arguments, positional)
+            value = await Within(limit, self.body(inner, path, depth, step, arguments))
         except Expired as expired:
             if expired.deadline is not limit:
                 raise
@@ -223,7 +222,7 @@ class CallPlan:
         except Failure as failure:
             if failure.error in self.signature.fails:
                 raise
-            raise self._ended(crashed(self.name, failure, run.world.masker.text), step) from failure
+            raise self._ended(crashed(self.short, failure, run.world.masker.text), step) from failure
         except Fault as fault:
             # Pure code was stopped by the flag: by this call's own limit, or by one around it.
             stopped = fault.kind is FaultKind.DEADLINE_EXCEEDED and fault.details.get("run") == run.id
@@ -232,27 +231,27 @@ class CallPlan:
         except Uncertain:
             raise
         except RecursionError:
-            raise Fault(FaultKind.TOO_DEEP, f"calls in `{self.name}` are nested too deep", path=step.path) from None
+            raise Fault(FaultKind.TOO_DEEP, f"calls in `{self.short}` are nested too deep", path=step.path) from None
         except Exception as error:
-            raise self._ended(crashed(self.name, error, run.world.masker.text), step) from error
+            raise self._ended(crashed(self.short, error, run.world.masker.text), step) from error
         finally:
             if watchdog is not None:
                 watchdog.forget(limit)
         try:
             text = written(value if self._unbounded_text and type(value) is str else self.output.encode(value))
         except DecodeError as error:
-            message = f"the result of `{self.name}` does not fit its type: {error.text}"
+            message = f"the result of `{self.short}` does not fit its type: {error.text}"
             wrong = Fault(FaultKind.MALFORMED, message, tool=self.name, path=error.problems[0].path)
             raise self._ended(wrong, step) from None
-        return value, text, inner.seen | self.sources
+        return value, text, inner.seen if self.sources <= inner.seen else inner.seen | self.sources
 
     def _too_slow(self, step: Step) -> Fault:
-        return Fault(FaultKind.TIMEOUT, f"`{self.name}` took longer than {self.timeout:g} s", path=step.path)
+        return Fault(FaultKind.TIMEOUT, f"`{self.short}` took longer than {self.timeout:g} s", path=step.path)
 
     def _ended(self, fault: Fault, step: Step) -> Fault | Uncertain:
         """What a failed attempt ends with: for `never` and `reconcile`, a lost reply leaves open what happened (A8.5)."""
         if self.repeat.can_be_uncertain and self.lost(fault):
-            return self.uncertain(step, fault.message)
+            return Uncertain(step.key, self.short, step.path, why=fault.message)
         return fault
 
     def lost(self, fault: Fault) -> bool:

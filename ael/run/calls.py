@@ -19,7 +19,7 @@ from ael.run.step import Step, error_of
 from ael.run.tool import Done
 from ael.run.turn import cut_text
 from ael.types.fault import Failure, Fault, FaultKind, Uncertain
-from ael.types.problem import DecodeError, Problem
+from ael.types.problem import DecodeError
 
 AT_ONCE = 8
 """Calls of `parallel` tools that run beside each other."""
@@ -108,10 +108,6 @@ class Calls:
             return self._off(path, call, unknown_name(call.name, self._offered), result)
         try:
             arguments = offered.input.proposed(call.arguments)
-            text = written(arguments.value)
-            if len(text) > offered.input.max_bytes:
-                shown = f"the arguments have {len(text):,} bytes, more than the {offered.input.max_bytes:,} allowed"
-                raise DecodeError([Problem("", shown)])
         except DecodeError as error:
             return self._off(path, call, bad_arguments(error), result)
         refusal = permission(scope, offered)
@@ -130,6 +126,8 @@ class Calls:
             started = run.world.clock.monotonic()
             run.emit(ToolStarted(run.id, path, offered.name))
         try:
+            # The text as the model wrote it is the request: it is in the journaled turn, so a replay has the same.
+            text = (call.arguments or "").encode()
             done = await offered.run(scope, self._depth, path, arguments.value, text)
         except Uncertain as uncertain:
             result.end = result.end or uncertain

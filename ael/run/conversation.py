@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from ael.run.bindings import BoundModel
-from ael.run.budget import Reservation, affordable, cost_of, worst_cost
+from ael.run.budget import ZERO, Reservation, affordable, cost_of, worst_cost
 from ael.run.events import FellBack, Retried
 from ael.run.ports import (
     Conversation,
@@ -71,13 +71,14 @@ class Setup:
 class Link:
     """A model of the chain: the declared one first, then its fallbacks."""
 
-    __slots__ = ("bound", "name", "price", "spec", "until")
+    __slots__ = ("bound", "name", "price", "source", "spec", "until")
 
     def __init__(self, name: str, bound: BoundModel, setup: Setup, price: Price | None) -> None:
         self.name = name
         self.bound = bound
         self.price = price
         self.until = 0.0
+        self.source = frozenset({f"model:{name.rpartition('.')[2]}"})
         self.spec = ConversationSpec(
             bound.model, bound.settings, setup.system, setup.offers, setup.output, setup.tool_choice, setup.parallel_calls
         )
@@ -133,15 +134,13 @@ class Talk:
         exchange.answers = answers
         exchange.said = said
         self.exchanges.append(exchange)
-        self._hash.update(
-            "\n".join([turn.text, turn.final or "", *[f"{call.id} {call.name} {call.arguments}" for call in turn.calls]]).encode(
-                "utf-8", "surrogatepass"
-            )
-        )
+        parts = [turn.text, turn.final or ""]
+        for call in turn.calls:
+            parts += (call.id, call.name, call.arguments or "")
         for answer in answers:
-            self._hash.update(answer.content.encode("utf-8", "surrogatepass"))
-        if said:
-            self._hash.update(said.encode("utf-8", "surrogatepass"))
+            parts.append(answer.content)
+        parts.append(said)
+        self._hash.update("\n".join(parts).encode("utf-8", "surrogatepass"))
         keep = self._setup.keep
         if keep is not None and len(self.exchanges) > keep:
             self._conversation = None
@@ -150,16 +149,30 @@ class Talk:
 
     async def ask(self, path: str, last: bool, on_event: Callable[[ModelEvent], None] | None) -> Asked:
         """The next turn. Raises the fault of what went wrong when no attempt gave one."""
+        self.failed = []
+        error: ModelError | None = None
+        if not self.chain[0].until:
+            # The usual case, without the machinery of availability around it.
+            answer = await self._attempt(path, 0, last, on_event)
+            if isinstance(answer, Asked):
+                return answer
+            error = answer
+        return await self._ask_all(path, last, on_event, error)
+
+    async def _ask_all(
+        self, path: str, last: bool, on_event: Callable[[ModelEvent], None] | None, error: ModelError | None
+    ) -> Asked:
+        """The models that are available, in their order; all of them again when they said how long to wait. `error`: the first's first."""
         clock = self._scope.run.world.clock
         deferrals = 0
-        self.failed = []
         while True:
             now = clock.monotonic()
             waiting: ModelError | None = None
             ready = [index for index, link in enumerate(self.chain) if link.until <= now] or list(range(len(self.chain)))
             for place, index in enumerate(ready):
                 more = place + 1 < len(ready)
-                answer = await self._ask_one(path, index, more, last, on_event)
+                answer = await self._ask_one(path, index, more, last, on_event, error)
+                error = None
                 if isinstance(answer, Asked):
                     return answer
                 waiting = answer
@@ -176,14 +189,24 @@ class Talk:
             await clock.sleep(wait)
 
     async def _ask_one(
-        self, path: str, index: int, more: bool, last: bool, on_event: Callable[[ModelEvent], None] | None
+        self,
+        path: str,
+        index: int,
+        more: bool,
+        last: bool,
+        on_event: Callable[[ModelEvent], None] | None,
+        failed: ModelError | None,
     ) -> Asked | ModelError:
-        """A turn of one model, or why it is unavailable. Every other failure is raised as its fault."""
+        """A turn of one model, or why it is unavailable; `failed` is its first attempt, where that was made already.
+
+        Every other failure is raised as its fault.
+        """
         clock = self._scope.run.world.clock
         link = self.chain[index]
         attempt = 1
         while True:
-            error = await self._attempt(path, index, last, on_event)
+            error = failed or await self._attempt(path, index, last, on_event)
+            failed = None
             if isinstance(error, Asked):
                 link.until = 0.0
                 return error
@@ -246,11 +269,11 @@ class Talk:
                 message = f"the request has some {prompt:,} tokens, and `{link.name}` takes {window:,}"
                 raise Fault(FaultKind.CONTEXT_OVERFLOW, message, limit=window, estimated=prompt)
             most = min(most, window - prompt)
-        left = account.left("tokens")
+        left = account.tokens_left
         if left is not None:
             most = min(most, left - prompt)
-        money = account.left_cost()
-        cost = Decimal(0)
+        money = account.cost_left
+        cost = ZERO
         price = link.price
         if money is not None:
             if price is None:
@@ -261,12 +284,12 @@ class Talk:
         most = max(1, most)
         if price is not None:
             cost = worst_cost(prompt, most, price)
-        return account.reserve(tokens=prompt + most, cost=cost, tell=self._scope.run.tell), most
+        return account.reserve(prompt + most, cost, self._scope.run.tell), most
 
     def charge(self, usage: Usage, link: Link) -> tuple[Decimal | None, Fault | None]:
         """Book a turn that was paid by an earlier execution."""
         cost = self._cost(link, usage)
-        return cost, self._scope.account.reserve(tell=self._scope.run.tell).settle(usage, cost)
+        return cost, self._scope.account.reserve(0, ZERO, self._scope.run.tell).settle(usage, cost)
 
     def _cost(self, link: Link, usage: Usage) -> Decimal | None:
         return None if link.price is None else cost_of(usage, link.price)

@@ -7,7 +7,9 @@ deadline does not. The clock is injected; the semantics of cancelling follow `as
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine, Generator
 from types import TracebackType
+from typing import Any
 
 from ael.run.ports import Clock, Timer
 
@@ -123,3 +125,34 @@ class Deadline:
                     if here._task is not None and not here.fired:
                         here._timer = self._clock.call_at(here.when, here._fire)
             here = here.parent
+
+
+class Within:
+    """`await Within(limit, work)`: `work` within `limit`, whose timer is set only when `work` does not end without waiting.
+
+    Most bodies of tools in memory never wait, and a timer costs more than all the rest of a call. Pure code in them is the watchdog's.
+    """
+
+    __slots__ = ("_limit", "_work")
+
+    def __init__(self, limit: Deadline, work: Coroutine[Any, Any, object]) -> None:
+        self._limit = limit
+        self._work = work
+
+    def __await__(self) -> Generator[Any, Any, object]:
+        work = self._work
+        try:
+            waiting = work.send(None)
+        except StopIteration as ended:
+            return ended.value
+        try:
+            with self._limit:
+                while True:
+                    try:
+                        sent = yield waiting
+                    except BaseException as error:
+                        waiting = work.throw(error)
+                    else:
+                        waiting = work.send(sent)
+        except StopIteration as ended:
+            return ended.value

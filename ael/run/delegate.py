@@ -52,7 +52,9 @@ class OfferedNode:
         try:
             if scope.level >= MAX_LEVEL:
                 raise Fault(FaultKind.TOO_DEEP, f"delegations are nested more than {MAX_LEVEL} deep", path=path)
-            await step.start()
+            waiting = step.start()
+            if waiting is not None:
+                await waiting
             value = await self.plan.visit(scope, depth, path, self.input.positional(arguments), level=1)
             result = written(self._output.encode(value))
         except DecodeError as error:

@@ -102,7 +102,7 @@ def permission(scope: Scope, target: Gated, check: Check = Check.PERMISSION) -> 
 def room(scope: Scope) -> Refusal | None:
     """Check 4: take one tool call from the budget."""
     try:
-        scope.account.reserve(tool_calls=1, tell=scope.run.tell)
+        scope.account.take_call(scope.run.tell)
     except Fault as fault:
         return Refusal(Check.BUDGET, fault.kind, fault.message, fault)
     return None
@@ -111,7 +111,7 @@ def room(scope: Scope) -> Refusal | None:
 def charge_refused(scope: Scope) -> Fault | None:
     """A refused call counts as a tool call. The fault of a budget that has no room even for that: the node ends with it."""
     try:
-        scope.account.reserve(tool_calls=1, tell=scope.run.tell)
+        scope.account.take_call(scope.run.tell)
     except Fault as fault:
         return fault
     return None

@@ -5,7 +5,6 @@ The thread sleeps until the earliest deadline of the runs under way, and does no
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import time
 from typing import TYPE_CHECKING
@@ -32,7 +31,7 @@ class Watchdog:
         self._halt = halt
         self._lock = threading.Lock()
         self._wake = threading.Event()
-        self._tasks: dict[Deadline, tuple[asyncio.AbstractEventLoop, Run]] = {}
+        self._tasks: dict[Deadline, Run] = {}
         self._thread: threading.Thread | None = None
         self._next = float("inf")
 
@@ -40,43 +39,57 @@ class Watchdog:
         """Code of `run` begins that has to end by `deadline` (with a time)."""
         if deadline.when is None:
             return
-        with self._lock:
-            self._tasks[deadline] = (asyncio.get_running_loop(), run)
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="ael-watchdog", daemon=True)
-                self._thread.start()
-            elif deadline.when < self._next:
-                self._wake.set()
+        self._tasks[deadline] = run
+        if self._thread is None:
+            self._begin()
+        elif deadline.when < self._next:
+            self._wake.set()
 
     def forget(self, deadline: Deadline) -> None:
         """The body has ended."""
         self._tasks.pop(deadline, None)
+
+    def _begin(self) -> None:
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="ael-watchdog", daemon=True)
+                self._thread.start()
+
+    def _pending(self) -> list[tuple[Deadline, Run]]:
+        """What is watched now; the loop's thread goes on adding to it meanwhile."""
+        while True:
+            try:
+                return list(self._tasks.items())
+            except RuntimeError:
+                continue
 
     def _run(self) -> None:
         idle_since: float | None = None
         while True:
             now = time.monotonic()
             with self._lock:
-                pending = list(self._tasks.items())
+                pending = self._pending()
                 if pending:
                     idle_since = None
                 else:
                     idle_since = idle_since or now
                     if now - idle_since >= _IDLE:
                         self._thread = None
-                        return
+                        if not self._tasks:
+                            return
+                        self._thread = threading.current_thread()  # something came just now, and took this one for running
                 self._next = min((deadline.when or now for deadline, _ in pending), default=now + _IDLE)
                 self._wake.clear()
-            late = [(deadline, *at) for deadline, at in pending if deadline.when is not None and now >= deadline.when + _LATE]
-            for deadline, loop, run in late:
-                self._stop(deadline, loop, run)
+            late = [(deadline, run) for deadline, run in pending if deadline.when is not None and now >= deadline.when + _LATE]
+            for deadline, run in late:
+                self._stop(deadline, run)
             self._wake.wait(_AGAIN if late else max(_AGAIN, min(self._next + _LATE - now, _IDLE)))
 
-    def _stop(self, deadline: Deadline, loop: asyncio.AbstractEventLoop, run: Run) -> None:
+    def _stop(self, deadline: Deadline, run: Run) -> None:
         """Set the flag while the late run is the one that holds the loop; take it back when that changed meanwhile."""
-        if self._halt.flag[0] is not None or not run.owns(asyncio.current_task(loop)):
+        if self._halt.flag[0] is not None or not run.holds_the_loop():
             return
         message = f"the time of {deadline.name} is up"
         self._halt.flag[0] = Fault(FaultKind.DEADLINE_EXCEEDED, message, limit="time", spender=deadline.name, run=run.id)
-        if not run.owns(asyncio.current_task(loop)):
+        if not run.holds_the_loop():
             self._halt.flag[0] = None

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from ael.run.node import ModelNodePlan
 
 
+_GOES_ON = frozenset({Stop.DONE, Stop.CALLS, Stop.CUT})
+
+
 class Visit:
     """One visit of a model-driven node."""
 
@@ -60,14 +63,14 @@ class Visit:
         self._turn += 1
         path = f"{self._path}/turn{self._turn}"
         account = self._scope.account
-        account.reserve(steps=1, tell=self._scope.run.tell)
-        last = account.left("steps") == 0
+        account.take_step(self._scope.run.tell)
+        last = account.steps_left == 0
         span = None
         run = self._scope.run
         if run.trace is not None:
             span = run.trace.begin("turn", self._plan.model, path, self._scope.span)
         try:
-            turn, cut, over = await self._ask(path, last or account.left("tool_calls") == 0, span)
+            turn, cut, over = await self._ask(path, last or account.calls_left == 0, span)
         except BaseException as error:
             if span is not None:
                 span.end("fault", (), None, reason=type(error).__name__ if not isinstance(error, Fault) else error.kind.value)
@@ -105,12 +108,14 @@ class Visit:
         else:
             if run.listening:
                 run.emit(TurnStarted(run.id, path, plan.short, self._talk.chain[0].name, self._turn))
-            step.propose(None)
-            await step.start()
+            waiting = step.start()
+            if waiting is not None:
+                await waiting
             asked = await self._asked(step, path, last)
             turn, usage, cost, link, over = asked.turn, asked.usage, asked.cost, asked.link, asked.over
             cut = was_cut(turn, asked.max_tokens)
-        self._source = self._scope.seen | {f"model:{link.name.rpartition('.')[2]}"}
+        seen = self._scope.seen
+        self._source = seen if link.source <= seen else seen | link.source
         if known is None:
             step.answer(Ending.VALUE, to_record(turn, usage, cut, self._talk.failed), self._source)
             if run.listening:
@@ -158,6 +163,8 @@ class Visit:
 
     def _stopped(self, turn: ModelTurn) -> Fault | None:
         """The one outcome of a stop reason that ends the node (K33)."""
+        if turn.stop in _GOES_ON:
+            return None
         name = self._plan.short
         detail = f": {self._scope.run.world.masker.text(turn.detail)[:300]}" if turn.detail else ""
         match turn.stop:

@@ -249,7 +249,7 @@ class ModelNodePlan(NodePlan):
         for name, bound in chain:
             price = None if prices is None else prices.price(bound.provider.name, bound.model)
             links.append(Link(name, bound, self.setup(), price))
-        if links[0].price is None and scope.account.left_cost() is not None:
+        if links[0].price is None and scope.account.cost_left is not None:
             raise unpriced(links[0].name, links[0].bound.model)
         return links
 

@@ -222,8 +222,11 @@ class Run:
     def tell_budget(self, account: Account, dimension: Dimension, percent: int) -> None:
         self.emit(BudgetReached(self.id, account.path, account.name, dimension, percent))
 
-    def owns(self, task: asyncio.Task[object] | None) -> bool:
-        """Whether `task` runs code of this run. Asked by the watchdog's thread."""
+    def holds_the_loop(self) -> bool:
+        """Whether code of this run is what its event loop is running now. Asked by the watchdog's thread."""
+        if self._task is None:
+            return False
+        task = asyncio.current_task(self._task.get_loop())
         return task is not None and (task is self._task or task in self.workers)
 
     @property

@@ -44,7 +44,7 @@ class Serving(CallPlan):
         step.propose(named)
         value, encoded = await self.perform(scope, frame.depth, step, named, None, False)
         if encoded is not None and len(encoded) > self.max_output:
-            shown = f"the result of `{self.name}` has {len(encoded):,} bytes, more than the {self.max_output:,} allowed; the call was made"
+            shown = f"the result of `{self.short}` has {len(encoded):,} bytes, more than the {self.max_output:,} allowed; the call was made"
             raise Fault(FaultKind.TOO_LARGE, shown, tool=self.name, limit=self.max_output)
         return value
 
@@ -84,13 +84,11 @@ class OperationPlan(Serving):
         self._grants = grants
         self._layers = (bindings.operator,)
 
-    async def body(
-        self, scope: Scope, path: str, depth: int, step: Step, arguments: dict[str, object], positional: tuple[object, ...]
-    ) -> object:
+    async def body(self, scope: Scope, path: str, depth: int, step: Step, arguments: dict[str, object]) -> object:
         if self._body is None:
-            raise Fault(FaultKind.UNAVAILABLE, f"nothing provides `{self.name}` here", final=True)
+            raise Fault(FaultKind.UNAVAILABLE, f"nothing provides `{self.short}` here", final=True)
         scope.rights = scope.rights.replaced(self._provider, self._grants, self._layers)
-        return await self._body(RunFrame(scope, path, step.key, depth + DEPTH), *positional)
+        return await self._body(RunFrame(scope, path, step.key, depth + DEPTH), *self.input.positional(arguments))
 
 
 class StorePlan(Serving):
@@ -121,12 +119,10 @@ class StorePlan(Serving):
         self._codec: ValueCodec = world.codecs.value(spec.value)
         self._entries = world.codecs.limits.entries
 
-    async def body(
-        self, scope: Scope, path: str, depth: int, step: Step, arguments: dict[str, object], positional: tuple[object, ...]
-    ) -> object:
+    async def body(self, scope: Scope, path: str, depth: int, step: Step, arguments: dict[str, object]) -> object:
         port = self._port
         if port is None:
-            raise Fault(FaultKind.UNAVAILABLE, f"the store of `{self.name}` is bound to nothing", final=True)
+            raise Fault(FaultKind.UNAVAILABLE, f"the store of `{self.short}` is bound to nothing", final=True)
         key = str(arguments.get("key", ""))
         match self._operation:
             case "get":
@@ -143,7 +139,7 @@ class StorePlan(Serving):
                 rows = await port.entries(self._entries + 1)
                 if len(rows) > self._entries:
                     raise Fault(
-                        FaultKind.TOO_LARGE, f"`{self.name}` has more than the {self._entries:,} entries that a map may have"
+                        FaultKind.TOO_LARGE, f"`{self.short}` has more than the {self._entries:,} entries that a map may have"
                     )
                 return {name: self._decoded(name, value) for name, value in rows}
 
@@ -152,7 +148,7 @@ class StorePlan(Serving):
             return self._codec.decode(value)
         except DecodeError as error:
             raise Fault(
-                FaultKind.MALFORMED, f"`{self.name}`: what is stored under {key[:80]!r} does not fit: {error.text}"
+                FaultKind.MALFORMED, f"`{self.short}`: what is stored under {key[:80]!r} does not fit: {error.text}"
             ) from None
 
 

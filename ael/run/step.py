@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Awaitable, Mapping
+from functools import lru_cache
 from typing import cast
 
 from ael.journal.entry import Ending, Entry, Kind, State
@@ -11,6 +13,9 @@ from ael.run.outcome import ENDINGS
 from ael.run.repeat import key_of
 from ael.run.run import Run
 from ael.types.fault import Failure, Fault, FaultKind, Uncertain
+
+_PROPOSED, _STARTED, _ANSWERED = State.PROPOSED, State.STARTED, State.ANSWERED
+_NO_TAINT: frozenset[str] = frozenset()
 
 
 class Step:
@@ -48,57 +53,52 @@ class Step:
                 requested=self.digest,
             )
         self.state = last.state
-        return last if last.state is State.ANSWERED else None
+        return last if last.state is _ANSWERED else None
 
     def propose(self, value: object) -> None:
         """Record that this call is wanted, with its arguments."""
         if self.state is None:
-            self._note(State.PROPOSED, value, None, ())
+            self._note(_PROPOSED, value, None, 0.0, ())
 
-    async def start(self) -> None:
-        """Record that it begins, durably, before anything is sent."""
-        if self.state is State.STARTED:
-            return
-        run = self.run
-        waiting = run.journal.append(self._entry(State.STARTED, None, None, ()))
-        self.state = State.STARTED
-        if waiting is not None:
-            await waiting
+    def start(self) -> Awaitable[None] | None:
+        """Record that it begins. What this gives has to be awaited before anything is sent; None when the record is durable."""
+        if self.state is _STARTED:
+            return None
+        waiting = self.run.journal.append(self._entry(_STARTED, None, None, 0.0, ()))
+        self.state = _STARTED
+        return waiting
 
     def acting(self) -> None:
         """Refuse to act without the `started` record (A8.8)."""
-        if self.state is not State.STARTED:
+        if self.state is not _STARTED:
             raise WriteAheadRequired(f"{self.path}: nothing is sent before its `started` record is written")
 
-    def answer(self, ending: Ending, value: object, taint: frozenset[str] | tuple[str, ...] = ()) -> None:
+    def answer(self, ending: Ending, value: object, taint: frozenset[str] = _NO_TAINT) -> None:
         """Record the one answer."""
-        self._note(State.ANSWERED, value, ending, tuple(sorted(taint)) if taint else ())
+        self._note(_ANSWERED, value, ending, self.run.active, ordered(taint) if taint else ())
 
-    def fail(self, error: Failure | Fault | Uncertain, taint: frozenset[str] | tuple[str, ...] = ()) -> None:
+    def fail(self, error: Failure | Fault | Uncertain, taint: frozenset[str] = _NO_TAINT) -> None:
         """Record the ending that is no value."""
         ending, value = record_of(error)
         self.answer(ending, value, taint)
 
-    def _note(self, state: State, value: object, ending: Ending | None, taint: tuple[str, ...]) -> None:
-        self.run.note(self._entry(state, value, ending, taint))
+    def _note(self, state: State, value: object, ending: Ending | None, active: float, taint: tuple[str, ...]) -> None:
+        waiting = self.run.journal.append(self._entry(state, value, ending, active, taint))
         self.state = state
+        if waiting is not None:
+            self.run.hold(asyncio.ensure_future(waiting))
 
-    def _entry(self, state: State, value: object, ending: Ending | None, taint: tuple[str, ...]) -> Entry:
-        run = self.run
+    def _entry(self, state: State, value: object, ending: Ending | None, active: float, taint: tuple[str, ...]) -> Entry:
+        now = self.run.world.clock.now()
         return Entry(
-            self.path,
-            state,
-            self.kind,
-            self.target,
-            self.digest,
-            self.key,
-            value,
-            ending,
-            run.world.clock.now(),
-            run.active,
-            taint,
-            self.derived,
+            self.path, state, self.kind, self.target, self.digest, self.key, value, ending, now, active, taint, self.derived
         )
+
+
+@lru_cache(maxsize=4_096)
+def ordered(taint: frozenset[str]) -> tuple[str, ...]:
+    """Sources in their order, as they stand in a journal."""
+    return tuple(sorted(taint))
 
 
 def logical(path: str) -> str:

@@ -9,7 +9,7 @@ from ael.journal.entry import Ending, Kind
 from ael.lower.unit import CompiledTool
 from ael.run.approval import Approved, ask
 from ael.run.call import CallPlan
-from ael.run.codec import InputCodec, written
+from ael.run.codec import InputCodec, digest, written
 from ael.run.extern import Extern
 from ael.run.frame import RunFrame
 from ael.run.gate import Refusal, bad_arguments, permission, room
@@ -18,7 +18,7 @@ from ael.run.scope import Scope
 from ael.run.step import Step
 from ael.run.taint import unclean
 from ael.run.world import World
-from ael.types.fault import Fault, FaultKind
+from ael.types.fault import Failure, Fault, FaultKind
 from ael.types.problem import DecodeError
 from ael.types.text import text_of
 
@@ -43,6 +43,7 @@ class ToolPlan(CallPlan):
         "_conditional",
         "_extern",
         "_grants",
+        "_holder",
         "_key",
         "_required",
         "_role",
@@ -75,6 +76,7 @@ class ToolPlan(CallPlan):
         self.runs_code = compiled.body is not None
         self._key = compiled.key
         self._grants = grants
+        self._holder = f"`{spec.name}`"
         self._approval_when = compiled.approval_when
         self._conditional = spec.approval is not None and spec.approval.conditional
         self._required = (spec.approval is not None and not self._conditional) or (bound is not None and bound.approval)
@@ -101,14 +103,19 @@ class ToolPlan(CallPlan):
         key = None
         if self._key is not None:
             key = key_from(self.name, scope.run.tenant, text_of(self._key(*self.input.positional(arguments))))
-        digest = hashlib.sha256(written(arguments) if text is None else text).hexdigest()
-        return Step(scope.run, path, Kind.TOOL, self.name, digest, key, scope.last)
+        request = hashlib.sha256(written(arguments) if text is None else text).hexdigest()
+        return Step(scope.run, path, Kind.TOOL, self.name, request, key, scope.last)
 
     async def admitted(self, scope: Scope, depth: int, step: Step, arguments: dict[str, object], *, from_model: bool) -> Done:
         """The checks before are passed: propose, get the approval where one is needed, act. Raises what it ends with, `Refused` too."""
         known = step.replayed()
         step.propose(arguments)
-        reason = self._reason(scope, step, arguments, from_model)
+        try:
+            reason = self._reason(scope, step, arguments, from_model)
+        except (Failure, Fault) as error:
+            if known is None:
+                step.fail(error)
+            raise
         approved: Approved | None = None
         if reason is not None:
             answer = await ask(scope, self.name, self._role, self.input, step, arguments, reason)
@@ -123,7 +130,7 @@ class ToolPlan(CallPlan):
         if text is None:
             text = written(self.output.encode(value))
         if len(text) > self.max_output and not (from_model and isinstance(value, str)):
-            shown = f"the result of `{self.name}` has {len(text):,} bytes, more than the {self.max_output:,} allowed; the call was made"
+            shown = f"the result of `{self.short}` has {len(text):,} bytes, more than the {self.max_output:,} allowed; the call was made"
             raise Fault(FaultKind.TOO_LARGE, shown, tool=self.name, limit=self.max_output)
         return Done(value, text, approved if approved is not None and approved.edited else None)
 
@@ -137,18 +144,17 @@ class ToolPlan(CallPlan):
             found = [name for name in self.trusted if name in arguments and unclean(scope.run, arguments[name])]
             if found:
                 return f"`{found[0]}` takes only trusted values, and this one is no input of the run"
-        if (self.name, step.digest) in scope.run.uncertain:
+        uncertain = scope.run.uncertain
+        if uncertain and (self.name, digest(arguments)) in uncertain:
             return "the same call may have taken effect already: its outcome is unknown"
         return None
 
-    async def body(
-        self, scope: Scope, path: str, depth: int, step: Step, arguments: dict[str, object], positional: tuple[object, ...]
-    ) -> object:
+    async def body(self, scope: Scope, path: str, depth: int, step: Step, arguments: dict[str, object]) -> object:
         if self._body is not None:
-            scope.rights = scope.rights.narrowed(f"`{self.name}`", self._grants)
-            return await self._body(RunFrame(scope, path, step.key, depth + DEPTH), *positional)
+            scope.rights = scope.rights.narrowed(self._holder, self._grants)
+            return await self._body(RunFrame(scope, path, step.key, depth + DEPTH), *self.input.positional(arguments))
         if self._extern is None:
-            raise Fault(FaultKind.UNAVAILABLE, f"`{self.name}` has no implementation here", final=True)
+            raise Fault(FaultKind.UNAVAILABLE, f"`{self.short}` has no implementation here", final=True)
         return await self._extern.run(scope, step, self.spec.permission, arguments)
 
     def lost(self, fault: Fault) -> bool:

@@ -240,12 +240,15 @@ class Takers(RuleBasedStateMachine):
     )
     def take(self, at: int, tokens: int, cost: int, steps: int, calls: int) -> Reservation | None:
         try:
-            taken = self.nodes[at].reserve(tokens=tokens, cost=Decimal(cost), steps=steps, tool_calls=calls)
+            for _ in range(steps):
+                self.nodes[at].take_step(None)
+                self.steps += 1
+            for _ in range(calls):
+                self.nodes[at].take_call(None)
+            return self.nodes[at].reserve(tokens, Decimal(cost))
         except Fault as fault:
             self.refusals.add(fault.kind)
             return None
-        self.steps += steps
-        return taken
 
     @rule(taken=consumes(reservations), part=st.integers(0, 100))
     def settle(self, taken: Reservation | None, part: int) -> None:
@@ -289,7 +292,7 @@ def test_threads_do_not_take_the_same_room_twice() -> None:
         count = 0
         while True:
             try:
-                account.reserve(tool_calls=1)
+                account.take_call(None)
             except Fault:
                 break
             count += 1
