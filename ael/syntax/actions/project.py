@@ -11,6 +11,7 @@ from ael.syntax.make import (
     make_binding_option,
     make_call,
     make_depends,
+    make_grants,
     make_name,
     make_pack_decl,
     make_reference,
@@ -115,6 +116,15 @@ def defaults(c: Context, s: int, e: int, doc: n.Doc | None, amounts: list[n.Amou
 
 def limits(c: Context, s: int, e: int, doc: n.Doc | None, amounts: list[n.Amount]) -> n.Binding:
     return _amounts(c, s, e, doc, "limit", amounts)
+
+
+def run_budget(c: Context, s: int, e: int, doc: n.Doc | None, amounts: list[n.Amount]) -> n.Binding:
+    return _amounts(c, s, e, doc, "budget", amounts)
+
+
+def denials(c: Context, s: int, e: int, doc: n.Doc | None, paths: list[n.Path]) -> n.Binding:
+    start = paths[0].span.start
+    return make_binding(s, e, doc, make_name(s, s + 4, "deny"), None, None, None, (make_grants(start, e, tuple(paths), True),), ())
 
 
 def _amounts(c: Context, s: int, e: int, doc: n.Doc | None, word: str, amounts: list[n.Amount]) -> n.Binding:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ael.syntax import nodes as n
-from ael.syntax.format.lists import braced, bracketed
+from ael.syntax.format.lists import braced, bracketed, comma_list
 from ael.syntax.format.stream import Printer, Stream
 from ael.syntax.format.text import plain
 
@@ -67,7 +67,7 @@ def _package(p: Stream) -> None:
 def binding(p: Stream, node: n.Binding) -> None:
     p.take()
     with p.indent():
-        if node.kind.text in ("default", "limit") and node.subject is None and node.value is None:
+        if node.kind.text in ("default", "limit", "budget") and node.subject is None and node.value is None:
             with p.group():
                 for index, option in enumerate(node.options):
                     if index:
@@ -76,6 +76,10 @@ def binding(p: Stream, node: n.Binding) -> None:
                     else:
                         p.space()
                     p.show(option)
+            return
+        if node.kind.text == "deny" and node.subject is None and node.value is None:
+            p.space()
+            comma_list(p, [path for clause in node.clauses if isinstance(clause, n.Grants) for path in clause.permissions])
             return
         if node.subject is not None:
             p.space()
