@@ -12,12 +12,16 @@ from collections.abc import Callable
 from ael.check.program import CallInfo, Meaning
 from ael.lower import build, names
 from ael.lower.closure import comprehension, function_argument, inline, iterable
-from ael.lower.convention import call_acts, holds_function
+from ael.lower.convention import call_acts
 from ael.lower.number import is_decimal, is_float
 from ael.lower.scope import Builder
 from ael.syntax import nodes as n
 
 _TURNS = {"final": "final", "text": "text", "cut": "cut", "refused": "refused", "unavailable": "unavailable", "call": "call"}
+
+_HIGHER = frozenset({f"list.{own}" for own in ["map", "filter", "find", "any", "all", "count", "fold", "sort_by", "flat_map", "group_by"]})
+_HIGHER |= {"map.map_values", "map.filter"}
+"""What calls its last argument. To all others a function is a value like any."""
 
 
 def call(b: Builder, e: n.Call, info: CallInfo) -> ast.expr:
@@ -33,7 +37,7 @@ def call(b: Builder, e: n.Call, info: CallInfo) -> ast.expr:
             return build.call("to_json", value)
         case name if name in _TURNS:
             return build.call(f"turn_{_TURNS[name]}", *b.values(given))
-    if any(holds_function(b.type(a)) for a in given[1:]):
+    if info.name in _HIGHER:
         return _higher_order(b, info, given)
     values = b.values(given)
     return _direct(info.name, values) or build.call(abi_name(b, info, given), *values)
@@ -74,8 +78,8 @@ def _higher_order(b: Builder, info: CallInfo, given: list[n.Expr]) -> ast.expr:
     acting = call_acts(b, info)
     if not acting and (made := _in_place(b, info.name, given)) is not None:
         return made
-    makers: list[Callable[[], ast.expr]] = [(lambda a=a: function_argument(b, a, acting=acting)) for a in given]  # type: ignore[misc]
-    values = b.operands(makers)
+    makers: list[Callable[[], ast.expr]] = [(lambda a=a: b.value(a)) for a in given[:-1]]  # type: ignore[misc]
+    values = b.operands([*makers, lambda: function_argument(b, given[-1], acting=acting)])
     function = abi_name(b, info, given)
     if acting:
         return ast.Await(build.call(function + names.ACTING, build.name(names.FRAME), b.site(), *values))

@@ -8,12 +8,13 @@ from collections.abc import Callable, Sequence
 from ael.check.program import CallInfo, Meaning
 from ael.lower import build, builtin, names
 from ael.lower.closure import function_argument
-from ael.lower.convention import acts, call_acts
+from ael.lower.convention import acts, call_acts, holds_function
 from ael.lower.record import construct
 from ael.lower.scope import Builder
 from ael.syntax import nodes as n
 from ael.types.definition import NoDefault
 from ael.types.signature import ParameterDef
+from ael.types.type import Unknown
 
 
 def call(b: Builder, e: n.Call) -> ast.expr:
@@ -78,7 +79,10 @@ def _arguments(
     """Arguments in parameter order, evaluated as written, defaults filled in, absent optional ones `None`."""
     present = [a for a in given if a is not None]
     order = sorted(range(len(present)), key=lambda i: present[i].span.start)
-    values = b.operands([_argument(b, present[i], acting=acting) for i in order])
+    # Behind a type parameter a function is a value like any: it keeps the convention of the code that it comes from.
+    wanted = [p.type for p, a in zip(parameters, given, strict=False) if a is not None] or [Unknown()] * len(present)
+    forms = [acting or (b.function.acting and not holds_function(type)) for type in wanted]
+    values = b.operands([_argument(b, present[i], acting=forms[i]) for i in order])
     if order != list(range(len(present))):
         values = [b.held(v) for v in values]
     placed = dict(zip(order, values, strict=True))

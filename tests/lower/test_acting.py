@@ -115,6 +115,27 @@ def test_functions_take_acting_functions_and_plain_ones() -> None:
     assert act(unit.functions["main.mixed"], False, world=world()) == "<x5>y??<<z5>5>"
 
 
+def test_functions_behind_type_parameters_keep_their_convention() -> None:
+    source = WORLD + """
+    fn same<T>(x: T) -> T { x }
+    fn f() -> String {
+      let g = same(fn(s: String) => s + "!")
+      var fs = [fn(s: String) => Things.get(s)]
+      fs = fs.append(fn(s: String) => s + "?")
+      var out = g("a")
+      for h in fs { out = out + h("b") }
+      out + (fs.first() ?? g)("c")
+    }
+    fn plain() -> String {
+      let g = same(fn(s: String) => s + "!")
+      [g, fn(s: String) => s + "?"].fold("", fn(a, h) => a + h("x"))
+    }
+    """
+    unit = compiled(source)
+    assert act(unit.functions["main.f"], world=world()) == "a!<b5>b?<c5>"
+    assert unit.functions["main.plain"]() == "x!x?"
+
+
 def test_lists_with_acting_functions() -> None:
     source = WORLD + """
     fn f(xs: List<String>) -> List<String> { xs.map(fn(x) => Things.get(x)).filter(fn(x) => Things.get(x) != "") }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -176,7 +176,10 @@ def test_decimals_do_not_depend_on_the_context_of_the_thread() -> None:
 def test_times() -> None:
     source = """
     fn f(t: Timestamp, d: Date) -> List<String> {
-      ["${t.plus(1h)}", "${t.minus(1d).year()}", "${t.since(t.minus(90s))}", "${d.plus(36h)}", "${d.minus(1d)}", "${d.since(d.minus(7d)).in_seconds()}"]
+      [
+        "${t.plus(1h)}", "${t.minus(1d).year()}", "${t.since(t.minus(90s))}",
+        "${d.plus(36h)}", "${d.minus(1d)}", "${d.since(d.minus(7d)).in_seconds()}",
+      ]
     }
     """
     found = run(source, "f", datetime(2026, 1, 1, tzinfo=UTC), date(2026, 1, 1))
@@ -184,7 +187,6 @@ def test_times() -> None:
     with pytest.raises(Fault) as caught:
         run("fn f(t: Timestamp) -> Timestamp { t.plus(1d) }", "f", datetime(9999, 12, 31, 23, tzinfo=UTC))
     assert caught.value.kind is FaultKind.ARITHMETIC
-    assert timedelta(days=1)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from ael.check.check import check_program
+from ael.diagnostics.diagnostic import Bag
+from ael.lower.lower import lower
+from ael.source import Source
+from ael.syntax.parse import parse_module
 from ael.types.fault import Fault, FaultKind
 from tests.lower.helpers import compiled, run
 
@@ -145,6 +150,32 @@ def test_leaving_deep_nesting() -> None:
     unit = compiled(source)
     assert unit.functions["main.f"](7) == 14
     assert unit.functions["main.f"](0) == 2**11 - 1
+
+
+@pytest.mark.parametrize(
+    ("opening", "closing"),
+    [
+        ("if true { ", " } else { 1 }"),
+        ("(", " + 1)"),
+        ("{ let x = ", "\n x }"),
+        ("match 1 { 1 => ", "\n _ => 2 }"),
+        ("[", "].sum()"),
+        ("[1].map(fn(y) => ", ").sum()"),
+        ("(", " catch { Timeout t => 0 })"),
+        ("(if n > 0 { let z = 1\n ", " } else { 3 })"),
+    ],
+)
+def test_what_the_check_lets_pass_compiles_however_deep(opening: str, closing: str) -> None:
+    deepest = 0
+    for depth in (5, 20, 28, 40, 60, 85):
+        source = f"fn f(n: Int) -> Int {{ {opening * depth}1{closing * depth} }}"
+        bag = Bag()
+        module = parse_module(Source("main.ael", source), bag)
+        program = check_program({"main": module}, "main", bag)
+        if program is not None:
+            assert isinstance(lower(program).functions["main.f"](1), int)
+            deepest = depth
+    assert deepest >= 20
 
 
 def test_recursion_is_cut() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
 import pytest
@@ -134,9 +134,39 @@ def test_guards_with_statements_and_fall_through() -> None:
 
 
 def test_many_arms() -> None:
-    arms = "\n".join(f'        {n} => "n{n}"' for n in range(150))
+    arms = "\n".join(f'        {n} => "n{n}"' for n in range(70))
     f = compiled(f"fn f(n: Int) -> String {{\n      match n {{\n{arms}\n        _ => \"other\"\n      }}\n    }}").functions["main.f"]
-    assert [f(0), f(149), f(150)] == ["n0", "n149", "other"]
+    assert [f(0), f(69), f(70)] == ["n0", "n69", "other"]
+
+
+def test_literals_of_all_kinds() -> None:
+    source = """
+    fn d(x: Decimal) -> String {
+      match x {
+        $0.50 => "half"
+        -1 => "minus one"
+        2.25 => "more"
+        _ => "other"
+      }
+    }
+    fn t(x: Duration) -> String {
+      match x {
+        5s => "five"
+        _ => "other"
+      }
+    }
+    fn g(x: Float) -> String {
+      match x {
+        -0.5 => "minus half"
+        3 => "three"
+        _ => "other"
+      }
+    }
+    """
+    unit = compiled(source).functions
+    assert [unit["main.d"](Decimal(x)) for x in ("0.5", "-1", "2.25", "3")] == ["half", "minus one", "more", "other"]
+    assert [unit["main.t"](timedelta(seconds=x)) for x in (5, 6)] == ["five", "other"]
+    assert [unit["main.g"](x) for x in (-0.5, 3.0, 1.0)] == ["minus half", "three", "other"]
 
 
 def test_match_arms_return() -> None:

@@ -67,7 +67,8 @@ def test_columns_count_characters_after_text_that_is_not_ascii() -> None:
 
 
 def test_failures_of_acting_code_have_a_place() -> None:
-    source = "error Bad { why: String }\nfn f(n: Int) -> Int fails Bad {\n  fail Bad(why: \"x\")\n}\nnode main(n: Int) -> Int fails Bad {\n  try f(n)\n}\n"
+    failing = 'error Bad { why: String }\nfn f(n: Int) -> Int fails Bad {\n  fail Bad(why: "x")\n}\n'
+    source = failing + "node main(n: Int) -> Int fails Bad {\n  try f(n)\n}\n"
     body = compiled(source).nodes["main.main"].body
     assert body is not None
     with pytest.raises(Exception, match=r"main\.Bad") as caught:
