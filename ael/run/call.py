@@ -11,7 +11,7 @@ from typing import Any
 
 from ael.journal.entry import Ending, Kind
 from ael.run.approval import Approved
-from ael.run.codec import InputCodec, ValueCodec, digest, written
+from ael.run.codec import InputCodec, ValueCodec, digest, text_of_form, written
 from ael.run.deadline import Deadline, Expired, Within
 from ael.run.events import Retried
 from ael.run.gate import Check, permission
@@ -238,7 +238,7 @@ class CallPlan:
             if watchdog is not None:
                 watchdog.forget(limit)
         try:
-            text = written(value if self._unbounded_text and type(value) is str else self.output.encode(value))
+            text = written(value) if self._unbounded_text and type(value) is str else text_of_form(self.output.encode(value))
         except DecodeError as error:
             message = f"the result of `{self.short}` does not fit its type: {error.text}"
             wrong = Fault(FaultKind.MALFORMED, message, tool=self.name, path=error.problems[0].path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Mapping
 
 from ael.data import replace
@@ -18,6 +19,7 @@ from ael.types.signature import ParameterDef, Signature
 from ael.types.type import JsonType, Named, Type
 
 Convert = Callable[[object], object]
+_JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":")).encode
 
 
 def limits_of(sizes: SizeLimits) -> Limits:
@@ -126,6 +128,14 @@ def written(value: object) -> bytes:
         return encode(value)
     except EncodeError as error:
         raise DecodeError([Problem(error.path, error.message)]) from None
+
+
+def text_of_form(form: object) -> bytes:
+    """The JSON text of a JSON form that an encoder made, which has checked it already. Raises `DecodeError`."""
+    try:
+        return _JSON(form).encode()
+    except ValueError:
+        return written(form)
 
 
 def digest(value: object) -> str:

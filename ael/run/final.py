@@ -38,12 +38,12 @@ def decode_final(plan: ModelNodePlan, turn: ModelTurn, arguments: tuple[object, 
 
 def _read(plan: ModelNodePlan, text: str) -> object:
     try:
-        return plan.output.read(text)
+        return plan.read_result(text).value
     except DecodeError:
         repaired = plan.repair(replaced(text))
         if repaired == text:
             raise
-        return plan.output.read(replace_lone_surrogates(repaired.encode()))
+        return plan.read_result(replace_lone_surrogates(repaired.encode())).value
 
 
 def text_of_final(final: str) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ael.journal.entry import Ending, Kind
 from ael.run.calls import Answered, Calls
-from ael.run.conversation import Asked, Link, Talk
+from ael.run.conversation import Link, Talk
 from ael.run.events import TurnFinished, TurnStarted
 from ael.run.final import decode_final
 from ael.run.message import problems_text
@@ -111,7 +111,14 @@ class Visit:
             waiting = step.start()
             if waiting is not None:
                 await waiting
-            asked = await self._asked(step, path, last)
+            try:
+                asked = await self._talk.ask(path, last, Streaming(run, path, plan) if run.listening else None)
+            except Fault as fault:
+                step.fail(fault)
+                raise
+            except BaseException:
+                step.fail(Fault(FaultKind.CANCELLED, "the model call was given up"))
+                raise
             turn, usage, cost, link, over = asked.turn, asked.usage, asked.cost, asked.link, asked.over
             cut = was_cut(turn, asked.max_tokens)
         seen = self._scope.seen
@@ -125,18 +132,6 @@ class Visit:
         if span is not None:
             self._end_span(span, turn, link, usage, str(cost) if cost is not None else None, cut)
         return turn, cut, over
-
-    async def _asked(self, step: Step, path: str, last: bool) -> Asked:
-        """Ask; when no turn comes, that is the step's answer."""
-        run = self._scope.run
-        try:
-            return await self._talk.ask(path, last, Streaming(run, path, self._plan) if run.listening else None)
-        except Fault as fault:
-            step.fail(fault)
-            raise
-        except BaseException:
-            step.fail(Fault(FaultKind.CANCELLED, "the model call was given up"))
-            raise
 
     def _end_span(self, span: OpenSpan, turn: ModelTurn, link: Link, usage: Usage, cost: str | None, cut: bool) -> None:
         attributes: dict[str, object] = {

@@ -21,6 +21,7 @@ from ael.run.run import Run
 from ael.run.scope import Scope
 from ael.run.tool import DEPTH
 from ael.run.world import World
+from ael.types.arguments import result_reader
 from ael.types.fault import Failure, Fault, FaultKind, Uncertain
 from ael.types.schema import schema
 from ael.types.spec import BudgetSpec, NodeSpec
@@ -149,6 +150,7 @@ class ModelNodePlan(NodePlan):
         "one_call",
         "output",
         "output_is_text",
+        "read_result",
         "repair",
     )
 
@@ -173,6 +175,7 @@ class ModelNodePlan(NodePlan):
         self.offered: Mapping[str, Offered] = {}
         self.attempts = 1 if self.one_call else max(1, defaults.attempts if spec.attempts is None else spec.attempts)
         self.output: ValueCodec = world.codecs.value(spec.signature.result)
+        self.read_result = result_reader(spec.signature.result, world.codecs.definitions, world.codecs.limits)
         self.output_is_text = isinstance(spec.signature.result, StringType)
         self._input = compiled.input
         self._parameters = tuple([(parameter.name, parameter.optional) for parameter in spec.signature.parameters])

@@ -58,15 +58,23 @@ class Step:
     def propose(self, value: object) -> None:
         """Record that this call is wanted, with its arguments."""
         if self.state is None:
-            self._note(_PROPOSED, value, None, 0.0, ())
+            run = self.run
+            now = run.world.clock.now()
+            entry = Entry(
+                self.path, _PROPOSED, self.kind, self.target, self.digest, self.key, value, None, now, 0.0, (), self.derived
+            )
+            self.state = _PROPOSED
+            self._later(run.journal.append(entry))
 
     def start(self) -> Awaitable[None] | None:
         """Record that it begins. What this gives has to be awaited before anything is sent; None when the record is durable."""
         if self.state is _STARTED:
             return None
-        waiting = self.run.journal.append(self._entry(_STARTED, None, None, 0.0, ()))
+        run = self.run
+        now = run.world.clock.now()
+        entry = Entry(self.path, _STARTED, self.kind, self.target, self.digest, self.key, None, None, now, 0.0, (), self.derived)
         self.state = _STARTED
-        return waiting
+        return run.journal.append(entry)
 
     def acting(self) -> None:
         """Refuse to act without the `started` record (A8.8)."""
@@ -75,24 +83,35 @@ class Step:
 
     def answer(self, ending: Ending, value: object, taint: frozenset[str] = _NO_TAINT) -> None:
         """Record the one answer."""
-        self._note(_ANSWERED, value, ending, self.run.active, ordered(taint) if taint else ())
+        run = self.run
+        sources = ordered(taint) if taint else ()
+        now = run.world.clock.now()
+        entry = Entry(
+            self.path,
+            _ANSWERED,
+            self.kind,
+            self.target,
+            self.digest,
+            self.key,
+            value,
+            ending,
+            now,
+            run.active,
+            sources,
+            self.derived,
+        )
+        self.state = _ANSWERED
+        self._later(run.journal.append(entry))
 
     def fail(self, error: Failure | Fault | Uncertain, taint: frozenset[str] = _NO_TAINT) -> None:
         """Record the ending that is no value."""
         ending, value = record_of(error)
         self.answer(ending, value, taint)
 
-    def _note(self, state: State, value: object, ending: Ending | None, active: float, taint: tuple[str, ...]) -> None:
-        waiting = self.run.journal.append(self._entry(state, value, ending, active, taint))
-        self.state = state
+    def _later(self, waiting: Awaitable[None] | None) -> None:
+        """A record that nothing waits for: its commit is joined with the run."""
         if waiting is not None:
             self.run.hold(asyncio.ensure_future(waiting))
-
-    def _entry(self, state: State, value: object, ending: Ending | None, active: float, taint: tuple[str, ...]) -> Entry:
-        now = self.run.world.clock.now()
-        return Entry(
-            self.path, state, self.kind, self.target, self.digest, self.key, value, ending, now, active, taint, self.derived
-        )
 
 
 @lru_cache(maxsize=4_096)

@@ -38,10 +38,10 @@ def usage_of(turn: ModelTurn, prompt: int) -> Usage:
 
 def writable(turn: ModelTurn) -> ModelTurn:
     """The turn with every lone surrogate as U+FFFD, so that nothing after it fails to write it (K13). Opaque parts stay as they are."""
-    said = [turn.text, turn.final or "", turn.detail, turn.model]
+    said = turn.text + (turn.final or "") + turn.detail + turn.model
     for call in turn.calls:
-        said += (call.id, call.name, call.arguments or "")
-    if all(text.isascii() for text in said) or replaced("".join(said)) == "".join(said):
+        said += call.id + call.name + (call.arguments or "")
+    if said.isascii() or not _LONE.search(said):
         return turn
     final = None if turn.final is None else replaced(turn.final)
     calls = tuple(

@@ -73,7 +73,7 @@ def test_a_result_that_is_no_data_is_typed_and_names_tool_and_path(bad: object) 
     """K12, K47."""
     fault = fault_of(calling(lambda: bad, result=JsonType()))
     assert fault.kind is FaultKind.MALFORMED
-    assert "the result of `main.f` does not fit its type" in fault.message
+    assert "the result of `f` does not fit its type" in fault.message
     assert fault.details["tool"] == "main.f"
 
 
@@ -136,7 +136,7 @@ def test_a_time_limit_holds_for_a_thread_that_hangs() -> None:
         if repeat is Repeat.IDEMPOTENT:
             assert fault_of(outcome).kind is FaultKind.TIMEOUT
         else:
-            assert uncertain_of(outcome).operation == "main.f"
+            assert uncertain_of(outcome).operation == "f"
 
 
 def test_errors_of_a_function() -> None:
@@ -157,7 +157,7 @@ def test_errors_of_a_function() -> None:
     assert fault_of(calling(gone)).kind is FaultKind.DISCONNECTED
     assert "Traceback" not in fault_of(calling(broken)).message
     for function in (gone, broken):
-        assert uncertain_of(calling(function, repeat=Repeat.NEVER)).operation == "main.f"
+        assert uncertain_of(calling(function, repeat=Repeat.NEVER)).operation == "f"
     assert error_of(calling(missing, fails=fails, repeat=Repeat.NEVER)).error == "main.NotFound"
 
 

@@ -248,4 +248,4 @@ def test_a_tool_without_an_implementation_is_unavailable() -> None:
     """A1.18 in what the run time sees of it: it is a typed fault, at once, and not tried again."""
     made, fake = proposing(call("look", {}), tool("look", None))
     assert value_of(run(made, "answer", ASK)) == "done"
-    assert "Unavailable: `main.look` has no implementation here" in answers(fake)[0].content
+    assert "Unavailable: `look` has no implementation here" in answers(fake)[0].content

@@ -218,7 +218,7 @@ def test_one_failing_call_beside_others_leaves_none_without_an_answer() -> None:
     assert value_of(run(made, "answer", ASK)) == "done"
     first, second = answers(fake)
     assert first.is_error
-    assert first.content.startswith("Crashed: `main.broken` failed: ZeroDivisionError")
+    assert first.content.startswith("Crashed: `broken` failed: ZeroDivisionError")
     assert second.content == "fine"
 
 
@@ -444,7 +444,7 @@ def test_an_uncertain_call_ends_the_node_with_its_transcript() -> None:
         bound={"clock": clock},
     )
     ending = uncertain_of(run(made, "answer", ASK))
-    assert ending.operation == "main.pay"
+    assert ending.operation == "pay"
     assert ending.step == "answer/turn1/call1"
     assert ending.key
     assert after.got == []
@@ -564,7 +564,7 @@ def test_a_long_result_that_cannot_be_cut_is_too_large_alone() -> None:
         calls(call("big", {}), call("small", {})), said("done"), tools=[big, tool("small", Body("fine"), parallel=True)]
     )
     assert value_of(run(made, "answer", ASK)) == "done"
-    assert answers(fake)[0].content.startswith("TooLarge: the result of `main.big` has 2,001 bytes")
+    assert answers(fake)[0].content.startswith("TooLarge: the result of `big` has 2,001 bytes")
     assert answers(fake)[1].content == "fine"
 
 

@@ -128,7 +128,7 @@ def test_a_timed_out_call_is_uncertain_where_it_may_have_acted(repeat: Repeat) -
     clock = FakeClock()
     made = unit(tools=[tool("act", stuck(clock), repeat=repeat, timeout=20)], nodes=[code("main", main)])
     ending = uncertain_of(run(engine(made, clock=clock), "main"))
-    assert ending.operation == "main.act"
+    assert ending.operation == "act"
     assert ending.step == "main/act@0"
     assert len(ending.key) == 32
 
@@ -225,7 +225,7 @@ def test_a_cancel_during_the_call_is_as_unknown_as_a_timeout() -> None:
     fault = fault_of(run(engine(made, journal=store), "main", during=stop))
     assert fault.kind is FaultKind.CANCELLED
     lost: Any = fault.details["uncertain"]
-    assert [one["operation"] for one in lost] == ["main.act"]
+    assert [one["operation"] for one in lost] == ["act"]
     assert [entry.ending for entry in started[0].journal.entries() if entry.path == "main/act@0"] == [
         None,
         None,
@@ -244,7 +244,7 @@ def test_a_deadline_of_a_node_that_cuts_such_a_call_ends_uncertain() -> None:
     made = unit(
         tools=[tool("act", stuck(clock), repeat=Repeat.RECONCILE)], nodes=[code("main", inner, budget=BudgetSpec(time=20))]
     )
-    assert uncertain_of(run(engine(made, clock=clock), "main")).operation == "main.act"
+    assert uncertain_of(run(engine(made, clock=clock), "main")).operation == "act"
 
 
 # --- keys -----------------------------------------------------------------------------------------------------------------

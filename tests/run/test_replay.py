@@ -109,7 +109,7 @@ def test_cut_at_every_record_each_effect_happens_once_or_goes_by_its_repeat_safe
         started = any(e.target == "main.write" and e.kind.value == "tool" and e.state is State.STARTED for e in entries[:length])
         if started and not written_before:
             uncertain += 1
-            assert uncertain_of(result).operation == "main.write"
+            assert uncertain_of(result).operation == "write"
             assert program.write.got == []
         else:
             assert value_of(result) == "done", length
@@ -157,7 +157,7 @@ def test_an_interrupted_never_call_is_not_sent_again() -> None:
     run(engine(made, journal=MemoryJournal()), "main", options=RUN, during=started.append)
     journal = prefix(started[0].journal.entries(), 2, started[0].journal.header)
     ending = uncertain_of(run(engine(made, journal=journal), "main", options=RUN))
-    assert ending.operation == "main.send"
+    assert ending.operation == "send"
     assert len(body.got) == 1
 
 

@@ -109,14 +109,14 @@ def test_a_deadline_of_an_operation_is_its_own() -> None:
         if repeat is Repeat.IDEMPOTENT:
             assert fault_of(outcome).kind is FaultKind.TIMEOUT
         else:
-            assert uncertain_of(outcome).operation == "main.Orders.get"
+            assert uncertain_of(outcome).operation == "Orders.get"
 
 
 def test_what_an_operation_gives_is_checked() -> None:
     """K47: the fault names the operation and the path."""
     fault = fault_of(calling(Body({"id": "A", "total": -1})))
     assert fault.kind is FaultKind.MALFORMED
-    assert "`main.Orders.get`" in fault.message
+    assert "`Orders.get`" in fault.message
     assert "`total`" in fault.message
 
 
