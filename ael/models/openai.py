@@ -224,7 +224,10 @@ class OpenAIConversation:
             if response.header(b"content-type").startswith("text/event-stream"):
                 await self._streamed(response, reply, len(body))
             else:
-                reply.whole(_object(await response.read(), len(body)))
+                answer = _object(await response.read(), len(body))
+                if answer.get("error"):
+                    raise from_event(answer["error"], provider.client.redact, estimated(len(body), 0))
+                reply.whole(answer)
             turn = reply.turn(self._spec.model, len(body), max_tokens)
             whole = True
         except NetError as problem:

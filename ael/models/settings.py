@@ -56,7 +56,7 @@ def common(binding: Binding, default_endpoint: str | None, default_max_output: i
         Timeouts(
             _seconds(settings, "connect_timeout", 10.0),
             _seconds(settings, "first_timeout", 600.0),
-            _seconds(settings, "idle_timeout", 120.0),
+            _seconds(settings, "idle_timeout", 300.0),
         ),
         _count(settings, "window", None),
         _count(settings, "max_output", None) or default_max_output,

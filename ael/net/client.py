@@ -33,11 +33,11 @@ _OWN = frozenset({"host", "content-length", "connection", "transfer-encoding", "
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """Seconds: to connect; to the first byte of an answer; between two pieces of an answer that count."""
+    """Seconds: to connect; to the beginning of an answer, or of its events; between two pieces of an answer that count."""
 
     connect: float = 10.0
     first: float = 600.0
-    idle: float = 120.0
+    idle: float = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,7 @@ class Client:
     async def _exchange(
         self, connection: Connection, where: Target, head: bytes, body: Sequence[bytes], until: float
     ) -> Response:
-        response = Response(connection, where.max_bytes, where.timeouts.idle)
+        response = Response(connection, where.max_bytes, where.timeouts.idle, where.timeouts.first)
         await connection.exchange(head, body, response, where.timeouts.first, until)
         return response
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import resource
 import socket
 import ssl
+import sys
 from collections import deque
 from ipaddress import ip_address
 
 from ael.net.address import AddressRules, Endpoint, check_address, parse_host
 from ael.net.connection import Connection
 from ael.net.failure import NetError, NetKind
+
+if sys.platform != "win32":
+    import resource
 
 IDLE_SECONDS = 30.0
 """An unused connection is closed after this time; most servers close it no sooner."""
@@ -54,7 +57,7 @@ class Pool:
     async def open(self, endpoint: Endpoint, tls: ssl.SSLContext | None, connect: float, until: float, fresh: bool) -> Connection:
         """A new connection, or one that becomes idle while the limit is reached. Raises `NetError`."""
         while len(self._open) + self._opening >= self._limit:
-            if self._close_one_idle(endpoint):
+            if self._close_one_idle(None if fresh else endpoint):
                 break
             await self._turn(until)
             if not fresh and (connection := self.reuse(endpoint)) is not None:
@@ -204,7 +207,7 @@ class Pool:
                 turn.set_result(None)
                 return
 
-    def _close_one_idle(self, wanted: Endpoint) -> bool:
+    def _close_one_idle(self, wanted: Endpoint | None) -> bool:
         for endpoint, idle in self._idle.items():
             if idle and endpoint != wanted:
                 connection = idle.pop(0)
@@ -231,5 +234,7 @@ class Pool:
 
 def default_limit() -> int:
     """What the process may open, less what other things need, at most 10,000."""
+    if sys.platform == "win32":
+        return 10_000
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return 10_000 if soft == resource.RLIM_INFINITY else max(16, min(10_000, soft - 128))

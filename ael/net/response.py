@@ -32,17 +32,18 @@ class Response:
     """Status, headers (lower case names) and body. Belongs to one task; `close` it on every path."""
 
     __slots__ = (
-        *("_by_touch", "_chunks", "_closed", "_collect", "_decoder", "_error", "_idle", "_paused", "_room", "_size"),
+        *("_by_touch", "_chunks", "_closed", "_collect", "_decoder", "_error", "_first", "_idle", "_paused", "_room", "_size"),
         *("_waiter", "_wire", "complete", "headers", "status"),
     )
 
-    def __init__(self, wire: Wire, max_bytes: int, idle: float) -> None:
+    def __init__(self, wire: Wire, max_bytes: int, idle: float, first: float) -> None:
         self.status = 0
         self.headers: dict[bytes, bytes] = {}
         self.complete = False
         self._wire = wire
         self._room = max_bytes
         self._idle = idle
+        self._first = first
         self._chunks: list[bytes] = []
         self._size = 0
         self._waiter: asyncio.Future[None] | None = None
@@ -87,8 +88,13 @@ class Response:
         return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
     def idle_by_touch(self) -> None:
-        """From now on bytes alone do not hold off the idle limit: the reader calls `touch` for those that count."""
+        """From now on bytes alone do not hold off the idle limit: the reader calls `touch` for those that count.
+
+        Until the first of them the longer limit for an answer to begin holds: a model may think for long behind its headers.
+        """
         self._by_touch = True
+        if not self.complete:
+            self._wire.wait_for(self._first, "no event came")
 
     def touch(self) -> None:
         """Start the idle limit anew."""

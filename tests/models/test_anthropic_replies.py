@@ -8,7 +8,7 @@ import pytest
 
 from ael.run.ports import CallStarted, FinalDelta, ModelErrorKind, ProposedCall, Stop, TextDelta, Usage
 from tests.models.support import LOOK_UP, NUMBER, REFUND, REPLY, claude, claude_stream, error_of, events, one, spec, turn_of
-from tests.net.loopback import CLOSE, Answer, stream, whole
+from tests.net.loopback import CLOSE, Answer, repeated, stream, whole
 
 TEXT = {"type": "text", "text": "ok"}
 USE = {"type": "tool_use", "id": "t", "name": "refund", "input": {}}
@@ -220,7 +220,7 @@ def test_a_stream_without_its_closing_event_is_incomplete(without: int) -> None:
 
 def test_pings_alone_are_silence() -> None:
     """K35."""
-    answer = stream(*claude_stream([TEXT])[:3], *[*events({"type": "ping"}), 0.02] * 500)
+    answer = stream(*claude_stream([TEXT])[:3], *repeated(500, *events({"type": "ping"}), 0.02))
     error_of(one("anthropic", answer, idle_timeout=0.2)[0], ModelErrorKind.UNAVAILABLE)
 
 

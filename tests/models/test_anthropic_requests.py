@@ -28,7 +28,7 @@ OLD = "claude-3-5-haiku-latest"
 MARK = {"type": "ephemeral"}
 
 
-def body_of(made: ConversationSpec, *, last: bool = False, **settings: object) -> dict[str, Any]:
+def body_of(made: ConversationSpec, *, last: bool = False, **settings: Any) -> dict[str, Any]:
     return one("anthropic", claude({"type": "text", "text": "ok"}), made, last=last, **settings)[2]
 
 

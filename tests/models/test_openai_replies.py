@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from typing import Any
 
 import pytest
 
@@ -38,7 +39,7 @@ from tests.models.support import (
     turn_of,
     usage,
 )  # fmt: skip
-from tests.net.loopback import CLOSE, Answer, Loopback, stream, whole
+from tests.net.loopback import CLOSE, Answer, Loopback, repeated, stream, whole
 
 
 def streamed(*values: object, done: bool = True) -> Answer:
@@ -114,7 +115,7 @@ def test_whole_calls() -> None:
     ],
 )
 @pytest.mark.parametrize("streams", [True, False])
-def test_each_stop_reason_is_one_outcome(reason: str, fields: dict[str, object], stop: Stop, detail: str, streams: bool) -> None:
+def test_each_stop_reason_is_one_outcome(reason: str, fields: dict[str, Any], stop: Stop, detail: str, streams: bool) -> None:
     """K33."""
     answer = streamed(delta(**fields), delta(reason), usage()) if streams else completion(reason, **fields)
     turn = turn_of(one("openai", answer, spec(REFUND))[0])
@@ -355,6 +356,11 @@ def test_an_error_in_the_middle_of_a_stream() -> None:
     assert error_of(one("openai", broken)[0], ModelErrorKind.MALFORMED).usage is not None
 
 
+def test_an_error_with_status_200() -> None:
+    body = json.dumps({"error": {"message": "Provider returned error", "code": 502}}).encode()
+    assert error_of(one("openrouter", whole(body))[0], ModelErrorKind.UNAVAILABLE).status == 502
+
+
 def test_a_stream_that_ends_early_is_incomplete() -> None:
     """K35: no closing event."""
     error = error_of(one("openai", streamed(delta(content="half"), done=False))[0], ModelErrorKind.INCOMPLETE)
@@ -403,7 +409,7 @@ def test_a_silent_stream_ends_in_bounded_time() -> None:
 
 def test_keep_alives_alone_are_silence() -> None:
     """K35."""
-    answer = stream(*data(delta(content="a"), done=False), *[b": ping\n\n", 0.02] * 500)
+    answer = stream(*data(delta(content="a"), done=False), *repeated(500, b": ping\n\n", 0.02))
     error_of(one("openai", answer, idle_timeout=0.2)[0], ModelErrorKind.UNAVAILABLE)
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from ael.models import openai_messages
 from ael.models.registry import Binding, open_provider
+from ael.models.wire import encode
 from ael.run.ports import (
     ConversationSpec,
     ModelError,
@@ -25,7 +26,7 @@ from tests.models.support import KEY, LOOK_UP, NUMBER, REFUND, REPLY, TEXT, answ
 from tests.net.loopback import Loopback
 
 
-def body_of(made: ConversationSpec, provider: str = "openai", *, last: bool = False, **settings: object) -> dict[str, Any]:
+def body_of(made: ConversationSpec, provider: str = "openai", *, last: bool = False, **settings: Any) -> dict[str, Any]:
     return one(provider, completion(content="ok"), made, last=last, **settings)[2]
 
 
@@ -329,7 +330,7 @@ def test_a_file_that_cannot_be_carried_is_refused(file: File) -> None:
 def test_the_cost_of_a_request_does_not_grow_with_encoding_history(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each message is encoded once: 300 rounds encode 300 times as much as one, not 45,000 times."""
     encoded: list[int] = []
-    original = openai_messages.encode
+    original = encode
 
     def counting(value: object) -> bytes:
         made = original(value)

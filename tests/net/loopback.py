@@ -42,6 +42,11 @@ def whole(body: bytes, kind: str = "application/json", status: int = 200, **head
     return Answer((body,), status, {"content-type": kind, "content-length": str(len(body)), **named})
 
 
+def repeated(times: int, *pieces: Piece) -> list[Piece]:
+    """Pieces, over and over."""
+    return list(pieces) * times
+
+
 def stream(*events: Piece, keep: bool = True) -> Answer:
     """Server-sent events, chunked."""
     return Answer(events, 200, {"content-type": "text/event-stream"}, chunked=True, keep=keep)
