@@ -73,6 +73,8 @@ def told(files: dict[str, str]) -> tuple[Bag, str]:
 def update(path: Path) -> bool:
     """Fill in the message block of a page; whether it changed."""
     page = read(path)
+    if not page.wrong:
+        return False
     _, message = told(page.wrong)
     text = path.read_text(encoding="utf-8")
     block = f"### Message\n\n```text\n{message}```\n"
