@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import ast
 import keyword
+import logging
 import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from lark import Lark
+from lark import Lark, logger
 from lark.grammar import Rule
 from lark.lexer import Lexer
 
@@ -50,12 +51,32 @@ def words() -> dict[str, list[str]]:
     return tomllib.loads((HERE / "words.toml").read_text("utf-8"))
 
 
+def conflicts() -> list[str]:
+    """Places where lark had to choose between shifting and reducing. None are wanted."""
+    found: list[str] = []
+
+    class Keep(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if "conflict" in record.getMessage():
+                found.append(record.getMessage())
+
+    handler, level = Keep(), logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.DEBUG)
+    try:
+        load()
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
+    return found
+
+
 class Tables:
     """The tables of one grammar, renumbered."""
 
     def __init__(self, lark: Lark) -> None:
-        table = lark.parser.parser._parse_table  # type: ignore[union-attr]
-        self.spelling = {t.name: t.pattern.value for t in lark.terminals if t.pattern is not None}
+        table = lark.parser.parser._parse_table
+        self.spelling = {t.name: t.pattern.value for t in lark.terminals if getattr(t, "pattern", None) is not None}
         names = {str(name) for row in table.states.values() for name in row}
         rules = [r for r in lark.rules if not r.origin.name.startswith("$")]
         nonterminals = {str(r.origin.name) for r in rules}
@@ -99,7 +120,7 @@ def _rule_key(rule: Rule) -> tuple[str, list[str], str]:
 def arguments(rule: Rule) -> list[int | None]:
     """Positions from the right end (-1 is the last) of the values that an action gets; None for an absent optional part."""
     size = len(rule.expansion)
-    empty = rule.options.empty_indices if rule.options and rule.options.empty_indices else [False] * size
+    empty = rule.options.empty_indices or [False] * size
     found: list[int | None] = []
     at = 0
     for absent in empty:
@@ -191,12 +212,12 @@ def render() -> tuple[str, str]:
         "",
         "from __future__ import annotations",
         "",
-        f"STARTS: dict[str, int] = {({name: i for i, name in enumerate(STARTS)})!r}",
+        f"STARTS: dict[str, int] = { ({name: i for i, name in enumerate(STARTS)})!r}",
         f"TERMINALS: list[str] = {tables.terminals!r}",
         f"NONTERMINALS: list[str] = {tables.nonterminals!r}",
-        f"RESERVED: dict[str, int] = {({w: spelled[w] for w in reserved})!r}",
-        f"SOFT: dict[str, int] = {({w: spelled[w] for w in soft})!r}",
-        f"SYMBOLS: dict[str, int] = {({t: i for t, i in sorted(spelled.items()) if not t[0].isalpha()})!r}",
+        f"RESERVED: dict[str, int] = { ({w: spelled[w] for w in reserved})!r}",
+        f"SOFT: dict[str, int] = { ({w: spelled[w] for w in soft})!r}",
+        f"SYMBOLS: dict[str, int] = { ({t: i for t, i in sorted(spelled.items()) if not t[0].isalpha()})!r}",
         f"LENGTH: tuple[int, ...] = {tuple(tables.lengths)!r}".replace(", ", ","),
         f"LEFT: tuple[int, ...] = {tuple(tables.lhs)!r}".replace(", ", ","),
         "_A: tuple[dict[int, int], ...] = (",

@@ -19,7 +19,7 @@ _SHOWN = 40
 _HINTS = {
     ";": "`;` ends nothing in AEL: a new line does",
     "!": "`!` is written `not`",
-    "'": 'text stands in `"`, not in `\'`',
+    "'": "text stands in `\"`, not in `'`",
     "`": 'text stands in `"`',
     "#": "a comment begins with `//`",
     "@": "there are no `@` annotations",
@@ -45,7 +45,11 @@ def _forbidden(char: str) -> tuple[str, str, str]:
     shown = f"U+{ord(char):04X}"
     note = f"remove it, or in a string write it as `\\u{{{ord(char):X}}}`"
     if _BIDI.match(char):
-        return "AEL0002", f"the character {shown} changes the direction of the text around it, so that code reads as what it is not", note
+        return (
+            "AEL0002",
+            f"the character {shown} changes the direction of the text around it, so that code reads as what it is not",
+            note,
+        )
     return "AEL0001", f"the control character {shown} may not stand in source", note
 
 
@@ -70,7 +74,12 @@ def unexpected(text: str, at: int) -> tuple[str, str, Span, tuple[str, ...]]:
             start -= 1
         found = _WORD.match(text, at)
         end = found.end() if found else at + 1
-        return "AEL0005", f"`{text[start:end][:_SHOWN]}` is no name: names are ASCII letters, digits and `_`", Span(start, end), ()
+        return (
+            "AEL0005",
+            f"`{text[start:end][:_SHOWN]}` is no name: names are ASCII letters, digits and `_`",
+            Span(start, end),
+            (),
+        )
     code, message = _meaningless(char)
     return code, message, Span(at, at + 1), ()
 

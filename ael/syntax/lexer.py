@@ -149,9 +149,9 @@ class _Lexer:
                     if kind in IS_RESERVED:
                         if (kinds and kinds[-1] == DOT) or _COLON_AHEAD.match(text, at):
                             kind = FIELD_WORD
-                    elif _COLON_AHEAD.match(text, at) or (kind in ITEM_WORDS and not (
-                        (newline or not kinds or texts[-1] == "{") and _OPERAND_AHEAD.match(text, at)
-                    )):
+                    elif _COLON_AHEAD.match(text, at) or (
+                        kind in ITEM_WORDS and not ((newline or not kinds or texts[-1] == "{") and _OPERAND_AHEAD.match(text, at))
+                    ):
                         kind = NAME
                 elif value == "r" and text.startswith('"', at):
                     kind = STRING
@@ -191,6 +191,7 @@ class _Lexer:
                 if not stack:
                     begins = closed or self.begins(kind, indent, at)
                     if begins:
+                        self.deep = self.deep or len(kinds) - chain_from > MAX_CHAIN
                         self.finish(start)
                         self.indent, named, in_braces = indent, False, False
                         chain_from = len(kinds)
@@ -408,7 +409,9 @@ class _Lexer:
         if self.lost:
             return
         if opened.text[0] == '"':
-            self.problem("AEL0003", "this string has no end: its `${` is never closed", opened.offset, opened.offset + len(opened.text))
+            self.problem(
+                "AEL0003", "this string has no end: its `${` is never closed", opened.offset, opened.offset + len(opened.text)
+            )
         else:
             message = f"this `{opened.text}` is never closed"
             self.problem("AEL0007", message, opened.offset, opened.offset + 1, f"add `{CLOSERS[opened.text]}` where it ends")

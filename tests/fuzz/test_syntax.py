@@ -15,10 +15,30 @@ from ael.syntax.words import WORDS, FileKind
 from tests.syntax.generate import program
 from tests.syntax.helpers import PARSERS, ROOT, parse
 
-SETTINGS = settings(max_examples=150, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(max_examples=100, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 KINDS: st.SearchStrategy[FileKind] = st.sampled_from(["module", "pack", "deployment"])
 SUPPORT = (ROOT / "tests" / "syntax" / "programs" / "support.ael").read_text("utf-8")
-PIECES = st.sampled_from([*WORDS, *'(){}[],:.=+-*/<>?|&"$%\\;\'', "->", "=>", '"""', "${", "///", "//", "//!", "\n", "\r", "  ", "a", "B", "1", "5s", "é"])
+PIECES = st.sampled_from(
+    [
+        *WORDS,
+        *"(){}[],:.=+-*/<>?|&\"$%\\;'",
+        "->",
+        "=>",
+        '"""',
+        "${",
+        "///",
+        "//",
+        "//!",
+        "\n",
+        "\r",
+        "  ",
+        "a",
+        "B",
+        "1",
+        "5s",
+        "é",
+    ]
+)
 
 
 def never_crashes(text: str, kind: FileKind) -> None:

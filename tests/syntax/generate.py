@@ -42,12 +42,15 @@ def _rules() -> dict[str, list[list[str]]]:
 @cache
 def _heights() -> dict[str, int]:
     """How deep the smallest tree of a rule is."""
-    rules, heights = _rules(), {}
+    rules = _rules()
+    heights: dict[str, int] = {}
     changed = True
     while changed:
         changed = False
         for name, expansions in rules.items():
-            best = min((max((heights.get(s, 0 if s not in rules else 999) for s in e), default=0) + 1 for e in expansions), default=999)
+            best = min(
+                (max((heights.get(s, 0 if s not in rules else 999) for s in e), default=0) + 1 for e in expansions), default=999
+            )
             if best < heights.get(name, 999):
                 heights[name] = best
                 changed = True

@@ -109,7 +109,14 @@ def edge(
 
 
 def agent(
-    c: Context, s: int, e: int, head: Head, name: n.Name, signature: Signature, clauses: list[n.Clause] | None, edges: list[n.Edge] | None
+    c: Context,
+    s: int,
+    e: int,
+    head: Head,
+    name: n.Name,
+    signature: Signature,
+    clauses: list[n.Clause] | None,
+    edges: list[n.Edge] | None,
 ) -> n.AgentDecl:
     return make_agent_decl(s, e, head.doc, head.public, name, *signature, items(clauses), items(edges))
 

@@ -103,7 +103,9 @@ def variant(c: Context, s: int, e: int, doc: n.Doc | None, name: n.Name, fields:
     return make_variant(s, e, doc, name, items(fields))
 
 
-def record(c: Context, s: int, e: int, head: Head, opened: int | None, name: n.Name, fields: list[n.Field] | None) -> n.RecordDecl:
+def record(
+    c: Context, s: int, e: int, head: Head, opened: int | None, name: n.Name, fields: list[n.Field] | None
+) -> n.RecordDecl:
     return make_record_decl(s, e, head.doc, head.public, opened is not None, name, items(fields))
 
 
@@ -116,25 +118,53 @@ def bare_error(c: Context, s: int, e: int, head: Head, name: n.Name) -> n.ErrorD
 
 
 def field(
-    c: Context, s: int, e: int, doc: n.Doc | None, name: n.Name, type: n.TypeExpr, wire: n.StringLit | None, default: n.Expr | None
+    c: Context,
+    s: int,
+    e: int,
+    doc: n.Doc | None,
+    name: n.Name,
+    type: n.TypeExpr,
+    wire: n.StringLit | None,
+    default: n.Expr | None,
 ) -> n.Field:
     return make_field(s, e, doc, name, False, type, c.plain(wire), default)
 
 
 def optional_field(
-    c: Context, s: int, e: int, doc: n.Doc | None, name: n.Name, type: n.TypeExpr, wire: n.StringLit | None, default: n.Expr | None
+    c: Context,
+    s: int,
+    e: int,
+    doc: n.Doc | None,
+    name: n.Name,
+    type: n.TypeExpr,
+    wire: n.StringLit | None,
+    default: n.Expr | None,
 ) -> n.Field:
     return make_field(s, e, doc, name, True, type, c.plain(wire), default)
 
 
 def parameter(
-    c: Context, s: int, e: int, trusted: int | None, name: n.Name, type: n.TypeExpr, wire: n.StringLit | None, default: n.Expr | None
+    c: Context,
+    s: int,
+    e: int,
+    trusted: int | None,
+    name: n.Name,
+    type: n.TypeExpr,
+    wire: n.StringLit | None,
+    default: n.Expr | None,
 ) -> n.Parameter:
     return make_parameter(s, e, name, trusted is not None, False, type, c.plain(wire), default)
 
 
 def optional_parameter(
-    c: Context, s: int, e: int, trusted: int | None, name: n.Name, type: n.TypeExpr, wire: n.StringLit | None, default: n.Expr | None
+    c: Context,
+    s: int,
+    e: int,
+    trusted: int | None,
+    name: n.Name,
+    type: n.TypeExpr,
+    wire: n.StringLit | None,
+    default: n.Expr | None,
 ) -> n.Parameter:
     return make_parameter(s, e, name, trusted is not None, True, type, c.plain(wire), default)
 
@@ -152,7 +182,14 @@ def type_parameter(c: Context, s: int, e: int, name: n.Name) -> n.TypeParameter:
 
 
 def function(
-    c: Context, s: int, e: int, head: Head, name: n.Name, type_parameters: list[n.TypeParameter] | None, signature: Signature, body: n.Block
+    c: Context,
+    s: int,
+    e: int,
+    head: Head,
+    name: n.Name,
+    type_parameters: list[n.TypeParameter] | None,
+    signature: Signature,
+    body: n.Block,
 ) -> n.FunctionDecl:
     return make_function_decl(s, e, head.doc, head.public, name, items(type_parameters), *signature, body)
 
@@ -163,7 +200,14 @@ def extern(c: Context, s: int, e: int, target: n.StringLit) -> n.Extern:
 
 
 def tool(
-    c: Context, s: int, e: int, head: Head, name: n.Name, signature: Signature, clauses: list[n.Clause] | None, body: n.Block | n.Extern
+    c: Context,
+    s: int,
+    e: int,
+    head: Head,
+    name: n.Name,
+    signature: Signature,
+    clauses: list[n.Clause] | None,
+    body: n.Block | n.Extern,
 ) -> n.ToolDecl:
     return make_tool_decl(s, e, head.doc, head.public, name, *signature, items(clauses), body)
 

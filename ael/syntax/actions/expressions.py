@@ -152,7 +152,9 @@ def try_(c: Context, s: int, e: int, operand: n.Expr) -> n.Try:
     return make_try(s, e, operand)
 
 
-def parallel_for(c: Context, s: int, e: int, binder: n.Name, iterable: n.Expr, limit: n.Expr | None, body: n.Block) -> n.ParallelFor:
+def parallel_for(
+    c: Context, s: int, e: int, binder: n.Name, iterable: n.Expr, limit: n.Expr | None, body: n.Block
+) -> n.ParallelFor:
     return make_parallel_for(s, e, binder, iterable, limit, body)
 
 

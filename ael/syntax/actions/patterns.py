@@ -53,7 +53,10 @@ def named_field_pattern(c: Context, s: int, e: int, token: int, pattern: n.Patte
 
 
 def literal_pattern(
-    c: Context, s: int, e: int, value: n.StringLit | n.IntLit | n.FloatLit | n.BoolLit | n.NullLit | n.Unary | n.MoneyLit | n.DurationLit
+    c: Context,
+    s: int,
+    e: int,
+    value: n.StringLit | n.IntLit | n.FloatLit | n.BoolLit | n.NullLit | n.Unary | n.MoneyLit | n.DurationLit,
 ) -> n.LiteralPattern:
     if isinstance(value, n.StringLit):
         c.plain(value)

@@ -87,7 +87,9 @@ def _binding(
 ) -> n.Binding:  # fmt: skip
     found = options or []
     clauses = tuple(o for o in found if isinstance(o, Clause))
-    return make_binding(s, e, doc, kind, subject, target, value, clauses, tuple(o for o in found if isinstance(o, n.BindingOption)))
+    return make_binding(
+        s, e, doc, kind, subject, target, value, clauses, tuple(o for o in found if isinstance(o, n.BindingOption))
+    )
 
 
 def bind(
@@ -97,7 +99,9 @@ def bind(
     return _binding(c, s, e, doc, kind, subject, target, value, options)
 
 
-def bind_kind(c: Context, s: int, e: int, doc: n.Doc | None, kind: n.Name, value: n.Expr, options: list[Option] | None) -> n.Binding:
+def bind_kind(
+    c: Context, s: int, e: int, doc: n.Doc | None, kind: n.Name, value: n.Expr, options: list[Option] | None
+) -> n.Binding:
     return _binding(c, s, e, doc, kind, None, None, value, options)
 
 
@@ -105,7 +109,9 @@ def adjust(c: Context, s: int, e: int, doc: n.Doc | None, kind: n.Name, subject:
     return _binding(c, s, e, doc, kind, subject, None, None, options)
 
 
-def bind_text(c: Context, s: int, e: int, doc: n.Doc | None, kind: n.Name, text: n.StringLit, options: list[Option] | None) -> n.Binding:
+def bind_text(
+    c: Context, s: int, e: int, doc: n.Doc | None, kind: n.Name, text: n.StringLit, options: list[Option] | None
+) -> n.Binding:
     c.plain(text)
     return _binding(c, s, e, doc, kind, None, None, text, options)
 
@@ -124,13 +130,21 @@ def run_budget(c: Context, s: int, e: int, doc: n.Doc | None, amounts: list[n.Am
 
 def denials(c: Context, s: int, e: int, doc: n.Doc | None, paths: list[n.Path]) -> n.Binding:
     start = paths[0].span.start
-    return make_binding(s, e, doc, make_name(s, s + 4, "deny"), None, None, None, (make_grants(start, e, tuple(paths), True),), ())
+    return make_binding(
+        s, e, doc, make_name(s, s + 4, "deny"), None, None, None, (make_grants(start, e, tuple(paths), True),), ()
+    )
 
 
 def _amounts(c: Context, s: int, e: int, doc: n.Doc | None, word: str, amounts: list[n.Amount]) -> n.Binding:
     for amount in amounts:
         if amount.per is not None:
-            c.problem("AEL0105", f"`{word}` takes no `per`", amount.per.span.start, amount.per.span.end, "a `tenant` has budgets per day")
+            c.problem(
+                "AEL0105",
+                f"`{word}` takes no `per`",
+                amount.per.span.start,
+                amount.per.span.end,
+                "a `tenant` has budgets per day",
+            )
     options: list[Option] = [make_binding_option(a.span.start, a.span.end, a.name, (a.value,)) for a in amounts]
     return _binding(c, s, e, doc, make_name(s, s + len(word), word), None, None, None, options)
 

@@ -77,5 +77,5 @@ def _join(p: Stream, module: n.Module) -> str:
         if parts and p.blank_before(p.notes[p.note].start):
             parts.append("\n")
         p.lead(first=True)
-        parts.append(p.text())
+        parts.append(p.text().rstrip("\n") + "\n")
     return "".join(parts)

@@ -317,7 +317,9 @@ def skill(p: Stream, node: n.SkillDecl) -> None:
 def _body(p: Stream, node: n.SkillDecl) -> int:
     """Where the body begins: at the first `{` that stands in no clause."""
     return next(
-        item.start for item in p.items[p.at :] if item.text == "{" and not any(c.span.start <= item.start < c.span.end for c in node.clauses)
+        item.start
+        for item in p.items[p.at :]
+        if item.text == "{" and not any(c.span.start <= item.start < c.span.end for c in node.clauses)
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 from ael.syntax import nodes as n
 from ael.syntax.format.lists import braced, bracketed
 from ael.syntax.format.stream import Printer, Stream
@@ -58,7 +60,11 @@ def unary(p: Stream, node: n.Unary) -> None:
 
 
 def binary(p: Stream, node: n.Binary) -> None:
-    """A chain of operators of one rank breaks as one."""
+    operators(p, node)
+
+
+def operators(p: Stream, node: n.Binary, *, further: bool = True) -> None:
+    """A chain of operators of one rank breaks as one; `further` puts all but its first line further in."""
     chain = [node]
     left = node.left
     while isinstance(left, n.Binary) and _RANK[left.op] == _RANK[node.op] and not _parenthesised(p, node, left):
@@ -66,7 +72,7 @@ def binary(p: Stream, node: n.Binary) -> None:
         left = left.left
     with p.group():
         p.show(left)
-        with p.indent():
+        with p.indent() if further else nullcontext():
             for link in reversed(chain):
                 p.space()
                 for word in link.op.split():

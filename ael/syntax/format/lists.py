@@ -59,9 +59,7 @@ def comma_list(p: Stream, members: Sequence[Node]) -> None:
             p.show(member)
 
 
-def braced(
-    p: Stream, members: Sequence[Node], *, flat: str | None = ", ", most: int = 1_000
-) -> None:
+def braced(p: Stream, members: Sequence[Node], *, flat: str | None = ", ", most: int = 1_000) -> None:
     """`{ … }`: members on lines of their own, or on one line when the source has the first beside the `{` and all fit.
 
     `flat` is what separates them on one line, None when they need lines; then one line holds one member.

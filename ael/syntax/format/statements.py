@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ael.syntax import nodes as n
-from ael.syntax.format.expressions import up_to
+from ael.syntax.format.expressions import operators, up_to
 from ael.syntax.format.lists import braced
 from ael.syntax.format.stream import Printer, Stream
 
@@ -17,7 +17,10 @@ def value(p: Stream, node: n.Expr) -> None:
     if isinstance(node, n.Binary):
         with p.group(), p.indent():
             p.line()
-            p.show(node)
+            if p.start == node.span.start:
+                operators(p, node, further=False)
+            else:
+                p.show(node)
     else:
         p.space()
         p.show(node)
