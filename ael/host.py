@@ -200,7 +200,7 @@ def _provider_binding(
     key = secrets.get(binding.key) if binding.key is not None else None
     if key is None and described.key_variable is not None:
         key = secrets.of_variable(described.key_variable)
-    on_file = binding.provider in ("scripted", "replay", "record")
+    on_file = binding.provider in ("scripted", "replay", "recorded")
     return Binding(
         provider=binding.provider,
         model="" if on_file else binding.model or spec.model or "",
@@ -215,7 +215,7 @@ def _provider_binding(
 
 
 def _inner(opened: Opened, spec: ModelSpec, inner: object, secrets: _Secrets) -> Binding | None:
-    """The model that `record("file", inner: anthropic("…"))` records."""
+    """The model that `recorded("file", inner: anthropic("…"))` records."""
     if not isinstance(inner, Construct):
         return None
     name = inner.positional[0] if inner.positional and isinstance(inner.positional[0], str) else None

@@ -98,10 +98,10 @@ PROVIDERS: Mapping[str, ProviderInfo] = {
         ProviderInfo("local", "ael.models.local", "compatible"),
         ProviderInfo("scripted", "ael.models.scripted_binding"),
         ProviderInfo("replay", "ael.models.replay"),
-        ProviderInfo("record", "ael.models.replay"),
+        ProviderInfo("recorded", "ael.models.replay"),
     )
 }
-"""The providers by name. `record` wraps the model that a binding calls `inner`."""
+"""The providers by name. `recorded` wraps the model that a binding calls `inner`."""
 
 
 def info(name: str) -> ProviderInfo:

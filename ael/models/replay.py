@@ -1,6 +1,6 @@
 """Recording a real session to a file, and playing it back without key or network.
 
-`record` wraps another model and writes what it answers; `replay` answers from the file. A request that is not in the recording is
+`recorded` wraps another model and writes what it answers; `replay` answers from the file. A request that is not in the recording is
 refused, with the first part that differs: nothing is guessed over.
 """
 
@@ -30,13 +30,13 @@ from ael.types.value import File
 
 
 def create(binding: Binding, info: ProviderInfo) -> ModelProvider:
-    """The provider of a binding to `record` or `replay`. Raises `BindingError`."""
+    """The provider of a binding to `recorded` or `replay`. Raises `BindingError`."""
     if binding.path is None:
         raise BindingError(f'`{info.name}` needs the file of the recording: `{info.name}("session.jsonl")`')
-    if info.name == "record":
+    if info.name == "recorded":
         if binding.inner is None:
-            raise BindingError('`record` needs the model to record: `record("session.jsonl", inner: anthropic("…"))`')
-        if binding.inner.provider == "record":
+            raise BindingError('`recorded` needs the model to record: `recorded("session.jsonl", inner: anthropic("…"))`')
+        if binding.inner.provider == "recorded":
             raise BindingError("a recording cannot record another one")
         secrets = () if binding.inner.key is None else (binding.inner.key,)
         return RecordingProvider(open_provider(binding.inner), binding.path, Redactor(secrets), binding.inner)

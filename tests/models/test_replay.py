@@ -66,7 +66,7 @@ async def session(
 
 def record(path: Path) -> list[object]:
     inner = Binding("scripted", "inner-model", script=SCRIPT)
-    return asyncio.run(session(open_provider(Binding("record", path=path, inner=inner))))
+    return asyncio.run(session(open_provider(Binding("recorded", path=path, inner=inner))))
 
 
 @pytest.mark.feature("B4")
@@ -129,7 +129,7 @@ def test_conversations_beside_each_other_play_back_in_any_order(tmp_path: Path) 
         return found
 
     first = asyncio.run(
-        ask(open_provider(Binding("record", path=path, inner=Binding("scripted", script=script))), [0, 1, 2, 3, 4])
+        ask(open_provider(Binding("recorded", path=path, inner=Binding("scripted", script=script))), [0, 1, 2, 3, 4])
     )
     assert asyncio.run(ask(open_provider(Binding("replay", path=path)), [3, 1, 4, 0, 2])) == first
 
@@ -143,7 +143,7 @@ def test_a_recording_holds_no_key(tmp_path: Path) -> None:
         answers = iter([stream(*claude_stream(thinking, [{"type": "text", "text": f"your key is {KEY}"}])), claude()])
         async with Loopback(lambda _: next(answers)) as server:
             inner = Binding("anthropic", "claude", endpoint=server.url, key=Secret("KEY", KEY))
-            provider = open_provider(Binding("record", path=path, inner=inner))
+            provider = open_provider(Binding("recorded", path=path, inner=inner))
             assert provider.name == "anthropic"
             conversation = provider.converse(spec(model="session.jsonl"))
             conversation.user("hi")
@@ -170,7 +170,7 @@ def test_a_long_session_grows_linearly(tmp_path: Path) -> None:
 
     async def main() -> None:
         inner = Binding("scripted", script=Script((s.call("look_up", {"id": "A"}),), repeat=True))
-        conversation = open_provider(Binding("record", path=path, inner=inner)).converse(spec(LOOK_UP))
+        conversation = open_provider(Binding("recorded", path=path, inner=inner)).converse(spec(LOOK_UP))
         for _ in range(100):
             turn = await conversation.ask(100, False, None)
             conversation.turn(turn)
@@ -207,9 +207,9 @@ def test_a_file_that_is_no_recording_says_so(tmp_path: Path, content: bytes) -> 
 def test_bindings_that_lack_something() -> None:
     for binding, told in (
         (Binding("replay"), "needs the file"),
-        (Binding("record"), "needs the file"),
-        (Binding("record", path=Path("x")), "needs the model to record"),
-        (Binding("record", path=Path("x"), inner=Binding("record", path=Path("y"))), "cannot record another"),
+        (Binding("recorded"), "needs the file"),
+        (Binding("recorded", path=Path("x")), "needs the model to record"),
+        (Binding("recorded", path=Path("x"), inner=Binding("recorded", path=Path("y"))), "cannot record another"),
         (Binding("replay", path=Path("/nowhere/x.jsonl")), "cannot be read"),
     ):
         with pytest.raises(BindingError, match=told):

@@ -1,0 +1,159 @@
+"""The form of a deployment's lines: which parts each kind of line has, and the amounts of `default`, `limit`, `budget` and `price`.
+
+What a line says and nobody reads would be worse than an error, so everything that a kind has no use for is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+from ael.project.literal import Construct, evaluate
+from ael.project.wrong import Wrong, listing
+from ael.syntax import nodes as n
+
+PARTS: Mapping[str, str] = {
+    "model": "name value",
+    "store": "name value",
+    "service": "name value",
+    "tool": "name clauses",
+    "role": "name value",
+    "setting": "name value",
+    "secret": "name value",
+    "host": "value",
+    "price": "value options",
+    "runs": "value",
+    "default": "options",
+    "limit": "options",
+    "budget": "options",
+    "deny": "clauses",
+    "node": "name target value clauses options",
+    "edge": "name target value clauses options",
+    "mcp": "name target value clauses options",
+    "log": "name target value clauses options",
+}
+"""Kind of line -> its parts. The last four are read and formatted, and get their meaning later."""
+
+FORMS: Mapping[str, str] = {
+    "model": '`model NAME = anthropic("claude-haiku-4-5")`',
+    "store": '`store NAME = sqlite("file.db")` or `store NAME = memory`',
+    "service": "`service NAME = PROVIDE`",
+    "tool": "`tool NAME timeout 20s approval required by ROLE`",
+    "role": '`role NAME = ["alice", "bob"]`',
+    "setting": '`setting NAME = "value"`',
+    "secret": '`secret NAME = env("VARIABLE")` or `secret NAME = file("path")`',
+    "host": '`host "models.example.com"`',
+    "price": '`price "gpt-5-mini" input $0.25 output $2.00`',
+    "runs": "`runs = memory`",
+    "default": "`default steps 8, tokens 50_000`",
+    "limit": "`limit result 32KiB`",
+    "budget": "`budget cost $50, tokens 100_000`",
+    "deny": "`deny orders.refund`",
+}
+
+DEFAULT_WORDS = ("steps", "tool_calls", "tokens", "cost", "time", "tool_timeout", "attempts")
+LIMIT_WORDS = ("input", "result", "output", "depth")
+BUDGET_WORDS = ("steps", "tool_calls", "tokens", "cost", "time")
+PRICE_WORDS = ("input", "output", "cache_read", "cache_write", "since")
+
+_DURATIONS = ("time", "tool_timeout")
+_EXPECTED = {
+    "cost": "money, such as `$0.50`",
+    "time": "a duration, such as `30s`",
+    "tool_timeout": "a duration, such as `30s`",
+    "attempts": "a whole number above 0",
+    "depth": "a whole number above 0",
+}
+_LEAST = {"attempts": 1, "depth": 1}
+
+
+def check_parts(binding: n.Binding) -> None:
+    """Raise `Wrong` (AEL0814) for a part that a line of this kind has no use for, or lacks."""
+    kind = binding.kind.text
+    parts = PARTS[kind].split()
+    given: dict[str, n.Node | None] = {
+        "name": binding.subject,
+        "target": binding.target,
+        "value": binding.value,
+        "clauses": binding.clauses[0] if binding.clauses else None,
+        "options": binding.options[0] if binding.options else None,
+    }
+    for part, node in given.items():
+        if node is not None and part not in parts:
+            raise Wrong("AEL0814", f"a `{kind}` line has no place for this", node, f"it is written {FORMS[kind]}")
+    if kind in FORMS:
+        for part in parts:
+            if given[part] is None:
+                raise Wrong("AEL0814", f"this `{kind}` line is not whole", binding, f"it is written {FORMS[kind]}")
+
+
+def amounts(binding: n.Binding, words: tuple[str, ...]) -> dict[str, Any]:
+    """`steps 8, tokens 50_000`: word -> amount; times in milliseconds. Raises `Wrong`."""
+    found: dict[str, Any] = {}
+    for option in binding.options:
+        word, value = _option(option, words, found)
+        if word in _DURATIONS:
+            if not isinstance(value, timedelta):
+                raise Wrong("AEL0814", f"`{word}` takes {_EXPECTED[word]}", option)
+            found[word] = milliseconds(value, option)
+            continue
+        if word == "cost" and isinstance(value, int):
+            value = Decimal(value)
+        fits = isinstance(value, Decimal if word == "cost" else int) and not isinstance(value, bool)
+        if not fits or value < _LEAST.get(word, 0):
+            raise Wrong("AEL0814", f"`{word}` takes {_EXPECTED.get(word, 'a whole number')}", option)
+        found[word] = value
+    return found
+
+
+def prices(binding: n.Binding) -> dict[str, Any]:
+    """`input $0.25 output $2.00 since "2026-01-01"`: word -> money or date. Raises `Wrong`."""
+    found: dict[str, Any] = {}
+    for option in binding.options:
+        word, value = _option(option, PRICE_WORDS, found)
+        if word == "since":
+            if not isinstance(value, str) or not re.fullmatch(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])", value):
+                raise Wrong("AEL0814", '`since` takes a date, such as `"2026-01-01"`', option)
+        elif not isinstance(value, Decimal):
+            raise Wrong("AEL0814", f"`{word}` takes money for a million tokens, such as `$0.25`", option)
+        found[word] = value
+    for word in ("input", "output"):
+        if word not in found:
+            raise Wrong("AEL0814", f"a price says its `{word}`, for a million tokens", binding, f"it is written {FORMS['price']}")
+    return found
+
+
+def _option(option: n.BindingOption, words: tuple[str, ...], found: Mapping[str, object]) -> tuple[str, Any]:
+    word = option.name.text
+    if word not in words or len(option.values) != 1:
+        raise Wrong("AEL0814", f"there is no `{word}` here", option, listing("there is", words))
+    if word in found:
+        raise Wrong("AEL0813", f"`{word}` is said twice", option)
+    return word, evaluate(option.values[0])
+
+
+def milliseconds(value: object, node: n.Node) -> int:
+    """A duration in milliseconds. Raises `Wrong`."""
+    if not isinstance(value, timedelta):
+        raise Wrong("AEL0814", "a time limit is a duration, such as `20s`", node)
+    return int(value / timedelta(milliseconds=1))
+
+
+def text_of(value: Construct) -> str | None:
+    """The one text of `env("NAME")`, None when it is anything else or empty."""
+    if len(value.positional) == 1 and not value.named and isinstance(value.positional[0], str):
+        return value.positional[0] or None
+    return None
+
+
+def constant(value: object, node: n.Node) -> object:
+    """A value without calls and bare words. Raises `Wrong`."""
+    parts: Iterable[object] = value if isinstance(value, list) else value.values() if isinstance(value, dict) else ()
+    for part in parts:
+        constant(part, node)
+    if isinstance(value, Construct):
+        raise Wrong("AEL0812", f"`{value.name}` is no constant", node, "write a literal: text, a number, a list, a map")
+    return value
