@@ -119,6 +119,7 @@ def check_open(
     c: Checker, node: n.Call, found: Sequence[n.Expr | None], wanted: Sequence[Wanted], bindings: Bindings
 ) -> frozenset[str]:
     """Check the arguments of a generic call, finding its type parameters from values, then from number literals, then from lambdas."""
+    before = c.bag.errors
     fails: frozenset[str] = frozenset()
     late: list[tuple[n.Expr, Wanted]] = []
     literals: list[tuple[n.Expr, Wanted]] = []
@@ -147,6 +148,9 @@ def check_open(
             target = put(one.type, bindings)
             if not is_open(target) and not c.fits(type, target):
                 c.mismatch(value, type, target, f" for `{one.name}`")
+    if c.bag.errors != before:  # what would be found from a wrong argument is no news
+        for name in list(bindings):
+            bindings[name] = Unknown()
     return fails
 
 
@@ -186,7 +190,7 @@ def _lambda(c: Checker, value: n.Expr, one: Wanted, bindings: Bindings) -> Type:
     else:
         type = c.visit(value, target)
         if isinstance(type, FunctionType) and len(type.parameters) != len(target.parameters):
-            return Unknown()
+            type = Unknown()
     unify(c, target, type, bindings)
     return type
 

@@ -14,7 +14,7 @@ from ael.check.advice import hints
 from ael.check.collect import Collected, ModuleScope, Symbol
 from ael.check.constant import Constants
 from ael.check.define import Definer
-from ael.check.kind import BOOL
+from ael.check.kind import BOOL, loose
 from ael.check.module import find
 from ael.check.program import Local
 from ael.check.types import BUILT_IN
@@ -96,6 +96,8 @@ class Checker:
         self.nesting = 0
         self.bare_parts = False
         self.passing: n.Expr | None = None
+        self.reason: tuple[n.Node, str] = (scope.tree, "")
+        """The expression that was last checked against a type, and how a message about it ends."""
         self.origin: tuple[Type, str, str | Span] | None = None
         """The type that is expected by a call or a body (told apart by identity), and where it was written: the parameter or field of the
         callee of that qualified name, or a place in this module."""
@@ -113,6 +115,7 @@ class Checker:
 
     def check(self, node: n.Expr, expected: Type, why: str = "") -> Type:
         """The type of an expression that must fit `expected`; `Unknown` after a report when it does not. `why` ends the message."""
+        self.reason = (node, why)
         found = self._visit(node, expected)
         if found is expected or expected is DISCARD:
             return found
@@ -244,6 +247,10 @@ class Checker:
 
     def mismatch(self, node: n.Node, found: Type, expected: Type, why: str = "") -> None:
         """Report that a value is not what is expected."""
+        if not why and self.reason[0] is node:
+            why = self.reason[1]
+        if not self.fits(loose(found), loose(expected)):
+            found = loose(found)  # its bounds are not what is wrong
         from_type, to_type = show_pair(found, expected)
         message = f"expected {to_type}{why}, found {from_type}"
         self.report("AEL0301", message, node.span, labels=self.asked_by(expected), notes=hints(node, found, expected))

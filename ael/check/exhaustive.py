@@ -94,6 +94,10 @@ class Matrix:
         if not rows and all(isinstance(shape, Wild) for shape in row):
             return ["_"] * len(types)
         head, rest = row[0], row[1:]
+        if isinstance(head, Wild) and all(isinstance(one[0], Wild) for one in rows):
+            # nothing asks about this column, so that it is not taken apart (types may be recursive)
+            found = self._witness([one[1:] for one in rows], rest, types[1:])
+            return None if found is None else ["_", *found]
         for constructor in self._constructors(types[0], [*rows, row]):
             if not isinstance(head, Wild) and not _covers(head, constructor):
                 continue
@@ -102,7 +106,8 @@ class Matrix:
             found = self._witness(inner_rows, inner_row, (*constructor.fields, *types[1:]))
             if found is not None:
                 size = len(constructor.fields)
-                return [self._said(constructor, found[:size]), *found[size:]]
+                alone = constructor.key == ("rest",) and len(members_of(self.c, types[0])) == 1
+                return ["_" if alone else self._said(constructor, found[:size]), *found[size:]]
         return None
 
     def _constructors(self, type: Type, rows: Sequence[Row]) -> list[Constructor]:

@@ -17,7 +17,7 @@ from ael.check.kind import INT, has_null
 from ael.check.loop import enter, items
 from ael.check.narrow import path_of
 from ael.check.operator import binary, unary
-from ael.check.pattern import Shape, Value, Whole, members_of, pattern
+from ael.check.pattern import Either, Shape, Value, Whole, members_of, pattern
 from ael.check.program import Local
 from ael.check.suggest import did_you_mean
 from ael.diagnostics.diagnostic import Label
@@ -97,6 +97,10 @@ def _without(shape: Shape, left: tuple[Type, ...]) -> tuple[Type, ...]:
             return tuple(m for m in left if m != member)
         case Value(value=None):
             return tuple(m for m in left if not isinstance(m, NullType))
+        case Either(shapes):
+            for one in shapes:
+                left = _without(one, left)
+            return left
         case _:
             return left
 
@@ -112,13 +116,13 @@ def _common(
 
 
 def lambda_(c: Checker, node: n.Lambda, expected: Type | None) -> Type:
-    wanted = c.expand(expected) if expected is not None and expected is not DISCARD else None
+    wanted: Type | None = c.expand(expected) if expected is not None and expected is not DISCARD else None
     function = wanted if isinstance(wanted, FunctionType) else None
     count = len(node.parameters)
     if function is not None and len(function.parameters) != count:
         many = f"{len(function.parameters)} parameter{'s' if len(function.parameters) != 1 else ''}"
         c.report("AEL0308", f"this function is called with {many}, and it takes {count}", node.span)
-        function = None
+        function, wanted = None, UNKNOWN
     result = function.result if function is not None and not is_open(function.result) else None
     c.locals.append({})
     types = tuple(_parameter(c, p, function.parameters[at] if function else None, wanted) for at, p in enumerate(node.parameters))

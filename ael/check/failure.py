@@ -160,13 +160,13 @@ def catch(c: Checker, node: n.Catch, expected: Type | None) -> Type:
         c.narrowed = narrowed
         c.locals.append({})
         met = catch_pattern(c, arm.pattern, frozenset(errors), isinstance(found, Unknown))
-        if seen_all or (met and met <= errors.keys() and not met & left.keys()):
+        if (seen_all and met != frozenset({UNCERTAIN})) or (met and met <= errors.keys() and not met & left.keys()):
             unreachable(c, arm)
         if arm.guard is not None:
             c.check_condition(arm.guard, "a guard")
         elif met is None:
             seen_all = True
-            left = {e: s for e, s in left.items() if e == UNCERTAIN} if not _wild(arm.pattern) else {}
+            left = {e: s for e, s in left.items() if e == UNCERTAIN}  # `_` does not stand for what may have happened
         else:
             left = {e: s for e, s in left.items() if e not in met}
         body = c.arm_body(arm.body, expected)
@@ -177,12 +177,6 @@ def catch(c: Checker, node: n.Catch, expected: Type | None) -> Type:
     if left:
         _left_over(c, node, left)
     return c.settled(node, result, expected)
-
-
-def _wild(pattern: n.Pattern) -> bool:
-    return isinstance(pattern, n.WildcardPattern | n.BinderPattern) or (
-        isinstance(pattern, n.OrPattern) and any(_wild(p) for p in pattern.alternatives)
-    )
 
 
 def _left_over(c: Checker, node: n.Catch, left: dict[str, Span]) -> None:

@@ -70,3 +70,16 @@ def without_null(type: Type) -> Type:
 def has_null(type: Type) -> bool:
     """Whether `null` is a value of the type as it stands."""
     return type == NULL or (isinstance(type, UnionType) and NULL in type.members)
+
+
+def loose(type: Type) -> Type:
+    """A type without the bounds of itself and of what it holds: what `==` goes by."""
+    match type:
+        case ListType(item):
+            return ListType(loose(item))
+        case MapType(value):
+            return MapType(loose(value))
+        case UnionType(members):
+            return plain(UnionType(tuple(loose(m) for m in members)))
+        case _:
+            return plain(type)

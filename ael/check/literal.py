@@ -225,12 +225,12 @@ def alike(c: Checker, items: tuple[n.Expr, ...]) -> Type:
     """One type for all items; number literals take the type of the others."""
     whole: Type = Never()
     literals = [item for item in items if is_number(item)]
-    if 0 < len(literals) < len(items) or any(not _is_whole(item) for item in literals):
+    if 0 < len(literals) < len(items) or any(not is_whole(item) for item in literals):
         for item in items:
-            if not is_number(item) or not _is_whole(item):
+            if not is_number(item) or not is_whole(item):
                 whole = c.join(whole, c.infer(item))
         for item in literals:
-            if _is_whole(item):
+            if is_whole(item):
                 numeric = isinstance(whole, IntType | DecimalType | FLOAT.__class__)
                 whole = c.join(whole, _base(c, item, whole) if numeric else c.infer(item))
         return whole
@@ -259,14 +259,15 @@ def is_number(node: n.Expr) -> bool:
             return False
 
 
-def _is_whole(node: n.Expr) -> bool:
+def is_whole(node: n.Expr) -> bool:
+    """Whether number literals (see `is_number`) are all written without a fraction."""
     match node:
         case n.IntLit():
             return True
         case n.Unary(operand=operand):
-            return _is_whole(operand)
+            return is_whole(operand)
         case n.Binary(left=left, right=right):
-            return _is_whole(right) and _is_whole(left)
+            return is_whole(right) and is_whole(left)
         case _:
             return False
 

@@ -131,7 +131,7 @@ def _asks(c: Checker, node: n.Call, builtin: Builtin, what: str, bindings: Bindi
             need = "can be compared"
     if not fine:
         notes = ("`sort_by(fn(x) => …)` names what to go by",) if builtin.name == "list.sort" else ()
-        c.report("AEL0310", f"{what} takes values that {need}, not `{show(subject)}`", node.span, notes=notes)
+        c.report("AEL0310", f"{what} takes values that {need}, not `{show(type)}`", node.span, notes=notes)
 
 
 def _flatten(c: Checker, node: n.Call, callee: n.FieldAccess, receiver: Type) -> Type:

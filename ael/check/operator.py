@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ael.check.checker import DISCARD, UNKNOWN, Checker
-from ael.check.kind import BOOL, DECIMAL, FLOAT, INT, STRING, has_null, plain, without_null
-from ael.check.literal import is_number, number
+from ael.check.kind import BOOL, DECIMAL, FLOAT, INT, STRING, has_null, loose, plain, without_null
+from ael.check.literal import is_number, is_whole, number
 from ael.check.narrow import facts
 from ael.syntax import nodes as n
 from ael.types.relate import is_data
@@ -89,6 +89,8 @@ def _chain(c: Checker, node: n.Binary, expected: Type | None) -> Type:
     literal_left = is_number(first.left)
     if literal_left and is_number(first.right):
         hint = _number_beside(c, chain) or wanted
+        if (hint is None or hint is DISCARD) and not (is_whole(first.left) and is_whole(first.right)):
+            hint = FLOAT
         left_type = _operand(c, first.left, hint)
     elif literal_left:
         right_type = _operand(c, first.right)
@@ -113,7 +115,8 @@ def _number_beside(c: Checker, chain: list[n.Binary]) -> Type | None:
 
 
 def _as_other(c: Checker, node: n.Expr, other: Type) -> Type:
-    if isinstance(other, IntType | FloatType | DecimalType):
+    """A number literal beside something of the type `other`."""
+    if isinstance(other, FloatType | DecimalType) or (isinstance(other, IntType) and is_whole(node)):
         c.check(node, other)
         return other
     return _operand(c, node)
@@ -219,19 +222,6 @@ def _equal(c: Checker, node: n.Binary) -> Type:
     return BOOL
 
 
-def loose(type: Type) -> Type:
-    """A type without the bounds of itself and of what it holds: what `==` goes by."""
-    match type:
-        case ListType(item):
-            return ListType(loose(item))
-        case MapType(value):
-            return MapType(loose(value))
-        case UnionType(members):
-            return plain(UnionType(tuple(loose(m) for m in members)))
-        case _:
-            return plain(type)
-
-
 def _overlap(c: Checker, a: Type, b: Type) -> bool:
     """Whether two unions share a member other than null."""
     left = a.members if isinstance(a, UnionType) else (a,)
@@ -260,6 +250,11 @@ def sortable(type: Type) -> bool:
 
 
 def _contained(c: Checker, node: n.Binary) -> Type:
+    if isinstance(node.right, n.ListLit) and not is_number(node.left):
+        item_type = loose(c.expand(c.infer(node.left)))
+        if isinstance(item_type, FloatType | DecimalType) and all(is_number(item) for item in node.right.items):
+            c.check(node.right, ListType(item_type))
+            return BOOL
     right = plain(c.expand(c.infer(node.right)))
     match right:
         case ListType(item):

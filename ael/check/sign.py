@@ -73,7 +73,9 @@ class Signer:
             self._parameter(scope, p, data, secrets) for p in unique(node.parameters, scope.source, self.bag, "parameter")
         )
         result: Type = UnitType() if node.result is None else writer.type_of(node.result)
-        if node.result is None and (isinstance(node, n.ToolDecl) or (isinstance(node, n.NodeDecl) and isinstance(node.body, n.ModelBody))):
+        if node.result is None and (
+            isinstance(node, n.ToolDecl) or (isinstance(node, n.NodeDecl) and isinstance(node.body, n.ModelBody))
+        ):
             self._without_result(scope, node)
         writer.variables = frozenset()
         if data and node.result is not None:

@@ -12,7 +12,7 @@ _MAX_CANDIDATES = 2_000
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The name of `known` that differs least from `name`, if it is near enough to be meant; the first of equals in order."""
-    limit = max(1, len(name) // 3)
+    limit = max(1, len(name) // 3) if len(name) > 2 else 0
     best: str | None = None
     lowered = name.lower()
     for at, candidate in enumerate(known):

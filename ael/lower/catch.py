@@ -68,7 +68,8 @@ def _classes(b: Builder, pattern: n.Pattern) -> tuple[str, ...]:
                 case _:
                     return ("Failure",)
         case _:
-            return ("Failure", "Uncertain", "Fault", "NATIVE")
+            # `_` does not stand for `Uncertain`, which is met by its name alone
+            return ("Failure", "Fault", "NATIVE")
 
 
 def _case(b: Builder, arm: n.Arm, ending: str) -> Case:
@@ -86,7 +87,8 @@ def _test(b: Builder, pattern: n.Pattern, ending: str) -> ast.expr:
     exception = build.name(ending)
     if not isinstance(pattern, n.TypePattern):
         cancelled = build.equal(build.attribute(ending, "kind"), build.const("Cancelled"))
-        return build.negate(build.both([build.is_class(exception, "Fault"), cancelled]))
+        cancelled = build.both([build.is_class(exception, "Fault"), cancelled])
+        return build.negate(build.any_of([build.is_class(exception, "Uncertain"), cancelled]))
     info = b.tables.patterns[pattern]
     match info.kind:
         case "uncertain":
