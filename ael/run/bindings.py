@@ -6,6 +6,7 @@ import getpass
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from ael.journal.store import JournalStore
 from ael.project.deployment import Defaults, SizeLimits, ToolBinding
@@ -57,6 +58,7 @@ class Bindings:
     script: Callable[[str, Sequence[object]], ModelProvider] | None = None
 
 
+@lru_cache(maxsize=1)
 def system_user() -> str:
     """The operating system's user, the caller of a run that names none."""
     try:

@@ -98,16 +98,24 @@ class Account:
         self._by_tokens = tuple([(one, one.limit.tokens) for one in self.chain if one.limit.tokens is not None])
         self._by_cost = tuple([(one, one.limit.cost) for one in self.chain if one.limit.cost is not None])
 
-    def take_step(self, tell: Tell | None) -> None:
-        """One model step, spent at once, in every account of the chain or in none. Raises the fault `BudgetExhausted`."""
+    def take_step(self, tell: Tell | None) -> int | None:
+        """One model step, spent at once, in every account of the chain or in none. Raises the fault `BudgetExhausted`.
+
+        Gives the fewest steps that are left after it; None when nothing limits them.
+        """
+        least: int | None = None
         with self._lock:
             for account, limit in self._by_steps:
-                if account.steps >= limit:
+                left = limit - account.steps - 1
+                if left < 0:
                     raise exhausted(account, "steps", account.steps, limit)
+                if least is None or left < least:
+                    least = left
             for account in self.chain:
                 account.steps += 1
         if tell is not None:
             self._mark("steps", tell)
+        return least
 
     def take_call(self, tell: Tell | None) -> None:
         """One tool call, spent at once, in every account of the chain or in none. Raises the fault `BudgetExhausted`."""
@@ -136,21 +144,22 @@ class Account:
         return Reservation(self, tokens, cost, tell)
 
     @property
-    def steps_left(self) -> int | None:
-        """The fewest steps left in the chain; None when nothing limits them."""
-        return min([limit - account.steps for account, limit in self._by_steps], default=None)
-
-    @property
-    def calls_left(self) -> int | None:
-        """The fewest tool calls left in the chain; None when nothing limits them."""
-        return min([limit - account.tool_calls for account, limit in self._by_calls], default=None)
+    def has_calls(self) -> bool:
+        """Whether every account of the chain has room for a tool call."""
+        for account, limit in self._by_calls:  # noqa: SIM110  (a generator costs more than the loop)
+            if account.tool_calls >= limit:
+                return False
+        return True
 
     @property
     def tokens_left(self) -> int | None:
         """The fewest tokens left in the chain, never below zero; None when nothing limits them."""
-        if not self._by_tokens:
-            return None
-        return max(0, min([limit - account.tokens - account._held_tokens for account, limit in self._by_tokens]))
+        least: int | None = None
+        for account, limit in self._by_tokens:
+            left = limit - account.tokens - account._held_tokens
+            if least is None or left < least:
+                least = left if left > 0 else 0
+        return least
 
     @property
     def cost_left(self) -> Decimal | None:

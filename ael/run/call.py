@@ -6,7 +6,7 @@ Tools and operations share this; they differ in what the body is and whose right
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from ael.journal.entry import Ending, Kind
@@ -82,7 +82,7 @@ class CallPlan:
 
     # --- what a kind of callable says ------------------------------------------------------------------------------
 
-    async def body(self, scope: Scope, path: str, depth: int, step: Step, arguments: dict[str, object]) -> object:
+    def body(self, scope: Scope, path: str, depth: int, step: Step, arguments: dict[str, object]) -> Coroutine[Any, Any, object]:
         """Run it once, under the rights of its body."""
         raise AssertionError(f"{type(self).__name__} has no body")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from ael.journal.entry import Ending, Kind
 from ael.run.call import describe
@@ -26,14 +25,16 @@ AT_ONCE = 8
 _ERROR_BYTES = 4_096
 
 
-@dataclass
 class Answered:
     """The answers of a turn, and what ends the node after them, if anything. `done` is the value of the last call that ran well."""
 
-    answers: list[ToolAnswer]
-    end: Failure | Fault | Uncertain | None = None
-    done: Done | None = None
-    problems: list[Failure | Fault] = field(default_factory=list)
+    __slots__ = ("answers", "done", "end", "problems")
+
+    def __init__(self) -> None:
+        self.answers: list[ToolAnswer] = []
+        self.end: Failure | Fault | Uncertain | None = None
+        self.done: Done | None = None
+        self.problems: list[Failure | Fault] = []
 
 
 class Calls:
@@ -49,7 +50,7 @@ class Calls:
     def refuse_all(self, path: str, calls: Sequence[ProposedCall], text: str, kind: FaultKind, *, count: bool = True) -> Answered:
         """Answer every call of a turn without running any; they count as tool calls while there is room to count."""
         refusal = Refusal(Check.TURN, kind, text)
-        result = Answered([])
+        result = Answered()
         for index, call in enumerate(calls):
             if count and result.end is None:
                 result.end = charge_refused(self._scope)
@@ -58,8 +59,11 @@ class Calls:
 
     async def run(self, path: str, calls: Sequence[ProposedCall], only: int | None = None) -> Answered:
         """Check, run and answer the calls. `only`: how many may run (one for `one_call`); the others are refused."""
+        result = Answered()
+        if len(calls) == 1:
+            result.answers.append(await self._one(f"{path}/call1", calls[0], result))
+            return result
         answers: list[ToolAnswer | None] = [None] * len(calls)
-        result = Answered([])
         index = 0
         while index < len(calls):
             group = [index]

@@ -71,12 +71,13 @@ class Setup:
 class Link:
     """A model of the chain: the declared one first, then its fallbacks."""
 
-    __slots__ = ("bound", "name", "price", "source", "spec", "until")
+    __slots__ = ("bound", "free", "name", "price", "source", "spec", "until")
 
     def __init__(self, name: str, bound: BoundModel, setup: Setup, price: Price | None) -> None:
         self.name = name
         self.bound = bound
         self.price = price
+        self.free = price is not None and not (price.input or price.output or price.cache_read or price.cache_write)
         self.until = 0.0
         self.source = frozenset({f"model:{name.rpartition('.')[2]}"})
         self.spec = ConversationSpec(
@@ -274,16 +275,15 @@ class Talk:
             most = min(most, left - prompt)
         money = account.cost_left
         cost = ZERO
-        price = link.price
         if money is not None:
+            price = link.price
             if price is None:
                 raise unpriced(link.name, link.bound.model)
             paid = affordable(money, prompt, price)
             if paid is not None:
                 most = min(most, paid)
+            cost = worst_cost(prompt, max(1, most), price)
         most = max(1, most)
-        if price is not None:
-            cost = worst_cost(prompt, most, price)
         return account.reserve(prompt + most, cost, self._scope.run.tell), most
 
     def charge(self, usage: Usage, link: Link) -> tuple[Decimal | None, Fault | None]:
@@ -292,7 +292,7 @@ class Talk:
         return cost, self._scope.account.reserve(0, ZERO, self._scope.run.tell).settle(usage, cost)
 
     def _cost(self, link: Link, usage: Usage) -> Decimal | None:
-        return None if link.price is None else cost_of(usage, link.price)
+        return ZERO if link.free else None if link.price is None else cost_of(usage, link.price)
 
     def _with(self, index: int) -> Conversation:
         """The conversation with that model, holding everything said so far that is kept."""

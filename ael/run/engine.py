@@ -23,12 +23,12 @@ from ael.run.frame import RunFrame
 from ael.run.gate import bad_arguments
 from ael.run.halt import Watchdog
 from ael.run.node import ModelNodePlan, time_is_up
-from ael.run.outcome import Outcome, to_json
+from ael.run.outcome import Outcome, word_of
 from ael.run.permission import Layer, Rights
 from ael.run.plans import Plans
 from ael.run.run import Run
 from ael.run.scope import Scope
-from ael.run.trace import Trace, trace_parent
+from ael.run.trace import Trace
 from ael.run.world import World, short
 from ael.types.fault import Failure, Fault, FaultKind, Uncertain
 from ael.types.problem import DecodeError
@@ -143,7 +143,7 @@ class Engine:
             journal,
             arguments,
             trace,
-            trace_parent(options.trace_parent),
+            options.trace_parent,
             options.on_event,
         )
         return run, diverged
@@ -196,9 +196,9 @@ class Engine:
                 watchdog.forget(run.deadline)
         await join(run)
         outcome = conclude(run, value, ending, None if node is None else node.spec.signature.result)
-        word = to_json(outcome)["outcome"]
+        word = word_of(outcome)
         if span is not None:
-            span.end(str(word), (), None, **run.spent.plain())
+            span.end(word, (), None, **run.spent.plain())
         if run.listening:
-            run.emit(RunFinished(run.id, str(word), run.spent.seconds))
+            run.emit(RunFinished(run.id, word, run.spent.seconds))
         return outcome

@@ -63,14 +63,13 @@ class Visit:
         self._turn += 1
         path = f"{self._path}/turn{self._turn}"
         account = self._scope.account
-        account.take_step(self._scope.run.tell)
-        last = account.steps_left == 0
+        last = account.take_step(self._scope.run.tell) == 0
         span = None
         run = self._scope.run
         if run.trace is not None:
             span = run.trace.begin("turn", self._plan.model, path, self._scope.span)
         try:
-            turn, cut, over = await self._ask(path, last or account.calls_left == 0, span)
+            turn, cut, over = await self._ask(path, last or not account.has_calls, span)
         except BaseException as error:
             if span is not None:
                 span.end("fault", (), None, reason=type(error).__name__ if not isinstance(error, Fault) else error.kind.value)

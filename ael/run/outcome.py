@@ -88,18 +88,33 @@ class Unsettled:
 Outcome: TypeAlias = Value | DeclaredError | Faulted | Unsettled
 
 
-def to_json(outcome: Outcome) -> dict[str, object]:
-    """The JSON form: `outcome` says which of the four it is, `spent` what it cost."""
+def word_of(outcome: Outcome) -> str:
+    """Which of the four it is: `value`, `error`, `fault`, `uncertain`."""
     match outcome:
         case Value():
-            told: dict[str, object] = {"outcome": "value", "value": outcome.plain}
+            return "value"
         case DeclaredError():
-            told = {"outcome": "error", "error": outcome.error, "value": outcome.plain}
+            return "error"
         case Faulted():
-            told = {"outcome": "fault", "kind": outcome.kind.value, "message": outcome.message, "details": dict(outcome.details)}
+            return "fault"
         case Unsettled():
-            told = {"outcome": "uncertain", "key": outcome.key, "operation": outcome.operation, "step": outcome.step}
-            told["details"] = dict(outcome.details)
+            return "uncertain"
+        case _:
+            assert_never(outcome)
+
+
+def to_json(outcome: Outcome) -> dict[str, object]:
+    """The JSON form: `outcome` says which of the four it is, `spent` what it cost."""
+    told: dict[str, object] = {"outcome": word_of(outcome)}
+    match outcome:
+        case Value():
+            told["value"] = outcome.plain
+        case DeclaredError():
+            told |= {"error": outcome.error, "value": outcome.plain}
+        case Faulted():
+            told |= {"kind": outcome.kind.value, "message": outcome.message, "details": dict(outcome.details)}
+        case Unsettled():
+            told |= {"key": outcome.key, "operation": outcome.operation, "step": outcome.step, "details": dict(outcome.details)}
         case _:
             assert_never(outcome)
     told["spent"] = outcome.spent.plain()

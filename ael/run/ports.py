@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from ael.types.value import File
 
@@ -205,6 +205,14 @@ class Conversation(Protocol):
 
         Raises `ModelError`. Never retries by itself (one owner of retries). Cancelling the task closes the request.
         """
+
+
+@runtime_checkable
+class Previewable(Protocol):
+    """A conversation that can show what it would send: those of real providers."""
+
+    def request(self, max_tokens: int, last: bool) -> bytes:
+        """The body of the next request, to the byte (JSON). Nothing is sent."""
 
 
 class ModelProvider(Protocol):

@@ -16,7 +16,7 @@ from ael.run.events import BudgetReached, Event, Text
 from ael.run.outcome import Faulted, Outcome, Spent
 from ael.run.permission import Rights
 from ael.run.ports import ModelProvider
-from ael.run.trace import Trace
+from ael.run.trace import Trace, trace_parent
 from ael.types.fault import Fault, FaultKind, Uncertain
 
 if TYPE_CHECKING:
@@ -37,12 +37,14 @@ class Run:
     __slots__ = (
         "_ended",
         "_feeds",
+        "_given_parent",
         "_grace",
         "_interrupted",
         "_on_event",
         "_pending",
         "_started",
         "_task",
+        "_trace_parent",
         "account",
         "active_before",
         "arguments",
@@ -61,7 +63,6 @@ class Run:
         "tell",
         "tenant",
         "trace",
-        "trace_parent",
         "uncertain",
         "workers",
         "world",
@@ -80,7 +81,7 @@ class Run:
         journal: RunJournal,
         arguments: tuple[object, ...],
         trace: Trace | None,
-        trace_parent: str,
+        trace_parent: str | None,
         on_event: Callable[[Event], None] | None,
     ) -> None:
         self.world = world
@@ -94,7 +95,8 @@ class Run:
         self.journal = journal
         self.arguments = arguments
         self.trace = trace
-        self.trace_parent = trace_parent
+        self._given_parent = trace_parent
+        self._trace_parent: str | None = None
         self.cancelled: str | None = None
         self.active_before = journal.active
         self.overrides: dict[str, ModelProvider] = {}
@@ -221,6 +223,13 @@ class Run:
 
     def tell_budget(self, account: Account, dimension: Dimension, percent: int) -> None:
         self.emit(BudgetReached(self.id, account.path, account.name, dimension, percent))
+
+    @property
+    def trace_parent(self) -> str:
+        """The W3C `traceparent` of this run, made when something first goes out."""
+        if self._trace_parent is None:
+            self._trace_parent = trace_parent(self._given_parent)
+        return self._trace_parent
 
     def holds_the_loop(self) -> bool:
         """Whether code of this run is what its event loop is running now. Asked by the watchdog's thread."""

@@ -4,6 +4,8 @@ in the caller's budget (language.md, section 6: `provide`)."""
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from ael.journal.entry import Kind
 from ael.lower.unit import Code
@@ -78,17 +80,17 @@ class OperationPlan(Serving):
             size_limit(_either(spec.limit.output, limit.output), bindings.limits.result),
             frozenset(),
         )
-        self._body = body
+        self._body: Callable[..., Coroutine[Any, Any, object]] | None = body
         self.runs_code = body is not None
         self._provider = f"the provider `{provider}`"
         self._grants = grants
         self._layers = (bindings.operator,)
 
-    async def body(self, scope: Scope, path: str, depth: int, step: Step, arguments: dict[str, object]) -> object:
+    def body(self, scope: Scope, path: str, depth: int, step: Step, arguments: dict[str, object]) -> Coroutine[Any, Any, object]:
         if self._body is None:
             raise Fault(FaultKind.UNAVAILABLE, f"nothing provides `{self.short}` here", final=True)
         scope.rights = scope.rights.replaced(self._provider, self._grants, self._layers)
-        return await self._body(RunFrame(scope, path, step.key, depth + DEPTH), *self.input.positional(arguments))
+        return self._body(RunFrame(scope, path, step.key, depth + DEPTH), *self.input.positional(arguments))
 
 
 class StorePlan(Serving):
@@ -119,7 +121,10 @@ class StorePlan(Serving):
         self._codec: ValueCodec = world.codecs.value(spec.value)
         self._entries = world.codecs.limits.entries
 
-    async def body(self, scope: Scope, path: str, depth: int, step: Step, arguments: dict[str, object]) -> object:
+    def body(self, scope: Scope, path: str, depth: int, step: Step, arguments: dict[str, object]) -> Coroutine[Any, Any, object]:
+        return self._act(step, arguments)
+
+    async def _act(self, step: Step, arguments: dict[str, object]) -> object:
         port = self._port
         if port is None:
             raise Fault(FaultKind.UNAVAILABLE, f"the store of `{self.short}` is bound to nothing", final=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from typing import NamedTuple
+from collections.abc import Callable, Coroutine
+from typing import Any, NamedTuple
 
 from ael.journal.entry import Ending, Kind
 from ael.lower.unit import CompiledTool
@@ -13,6 +14,7 @@ from ael.run.codec import InputCodec, digest, written
 from ael.run.extern import Extern
 from ael.run.frame import RunFrame
 from ael.run.gate import Refusal, bad_arguments, permission, room
+from ael.run.permission import Rights
 from ael.run.repeat import key_from
 from ael.run.scope import Scope
 from ael.run.step import Step
@@ -46,6 +48,7 @@ class ToolPlan(CallPlan):
         "_holder",
         "_key",
         "_required",
+        "_rights",
         "_role",
         "parallel",
         "spec",
@@ -72,10 +75,11 @@ class ToolPlan(CallPlan):
         self.spec = spec
         self.parallel = spec.parallel
         self.trusted = tuple([parameter.wire for parameter in spec.signature.parameters if parameter.trusted])
-        self._body = compiled.body
+        self._body: Callable[..., Coroutine[Any, Any, object]] | None = compiled.body
         self.runs_code = compiled.body is not None
         self._key = compiled.key
         self._grants = grants
+        self._rights: tuple[Rights, Rights] | None = None
         self._holder = f"`{spec.name}`"
         self._approval_when = compiled.approval_when
         self._conditional = spec.approval is not None and spec.approval.conditional
@@ -149,13 +153,17 @@ class ToolPlan(CallPlan):
             return "the same call may have taken effect already: its outcome is unknown"
         return None
 
-    async def body(self, scope: Scope, path: str, depth: int, step: Step, arguments: dict[str, object]) -> object:
+    def body(self, scope: Scope, path: str, depth: int, step: Step, arguments: dict[str, object]) -> Coroutine[Any, Any, object]:
         if self._body is not None:
-            scope.rights = scope.rights.narrowed(self._holder, self._grants)
-            return await self._body(RunFrame(scope, path, step.key, depth + DEPTH), *self.input.positional(arguments))
+            rights = self._rights
+            if rights is None or rights[0] is not scope.rights:
+                # The calls of one node have the same rights: narrowed once.
+                self._rights = rights = (scope.rights, scope.rights.narrowed(self._holder, self._grants))
+            scope.rights = rights[1]
+            return self._body(RunFrame(scope, path, step.key, depth + DEPTH), *self.input.positional(arguments))
         if self._extern is None:
             raise Fault(FaultKind.UNAVAILABLE, f"`{self.short}` has no implementation here", final=True)
-        return await self._extern.run(scope, step, self.spec.permission, arguments)
+        return self._extern.run(scope, step, self.spec.permission, arguments)
 
     def lost(self, fault: Fault) -> bool:
         """What is outside may have acted before it failed, whatever it says; an AEL body knows what it did, unless it was cut off."""
