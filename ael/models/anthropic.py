@@ -204,18 +204,18 @@ class AnthropicConversation:
             history.add(messages.answers(pairs, history.finals, NOT_ACCEPTED))
             history.finals = []
 
-    async def ask(self, max_tokens: int, last: bool, on_event: Callable[[ModelEvent], None] | None) -> ModelTurn:
+    def request(self, max_tokens: int, last: bool) -> bytes:
+        """The body that `ask` would send, to the byte. Raises `ValueError` when a call has no answer."""
         self._history.settled()
         self._close_finals()
+        frame = self._frame
+        limit = b'],"max_tokens":%d,' % max_tokens
+        return b"".join((frame.head, b",".join(self._messages(last)), limit, frame.last if last else frame.tail))
+
+    async def ask(self, max_tokens: int, last: bool, on_event: Callable[[ModelEvent], None] | None) -> ModelTurn:
         provider = self._provider
-        body = b"".join(
-            (
-                self._frame.head,
-                b",".join(self._messages(last)),
-                b'],"max_tokens":%d,' % max_tokens,
-                self._frame.last if last else self._frame.tail,
-            )
-        )
+        body = self.request(max_tokens, last)
+        self._marked = len(self._history.messages) - 1
         made = self._frame.shape
         reply = Reply(provider.identity, final=made.tool, native=made.way is Way.NATIVE, unwrap=made.wrapped, on_event=on_event)
         try:
@@ -262,7 +262,6 @@ class AnthropicConversation:
         for place in {newest, self._marked} if not last else {self._marked}:
             if place >= 0 and encoded[place].startswith(b'{"role":"user"'):
                 with_marks[place] = messages.marked(encoded[place], self._frame.marker)
-        self._marked = newest
         return with_marks
 
     def _close_finals(self) -> None:

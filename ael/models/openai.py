@@ -194,16 +194,20 @@ class OpenAIConversation:
             self._history.add(messages.answer(identity, answer))
         self._close_finals()
 
-    async def ask(self, max_tokens: int, last: bool, on_event: Callable[[ModelEvent], None] | None) -> ModelTurn:
+    def request(self, max_tokens: int, last: bool) -> bytes:
+        """The body that `ask` would send, to the byte. Raises `ValueError` when a call has no answer."""
         self._history.settled()
         self._close_finals()
-        provider, history = self._provider, self._history
-        limit = b'],"%b":%d,' % (b"max_completion_tokens" if provider.official else b"max_tokens", max_tokens)
         frame = self._frame
+        limit = b'],"%b":%d,' % (b"max_completion_tokens" if self._provider.official else b"max_tokens", max_tokens)
         tail = frame.last if last else frame.tail
         if self.narrowed is not None:
             tail = frame.rest(last=last, schema=self.narrowed)
-        body = b"".join((frame.head, b",".join(history.messages), limit, tail))
+        return b"".join((frame.head, b",".join(self._history.messages), limit, tail))
+
+    async def ask(self, max_tokens: int, last: bool, on_event: Callable[[ModelEvent], None] | None) -> ModelTurn:
+        provider, frame = self._provider, self._frame
+        body = self.request(max_tokens, last)
         reply = Reply(
             provider.identity,
             frame.offered,

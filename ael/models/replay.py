@@ -1,6 +1,7 @@
 """Recording a real session to a file, and playing it back without key or network.
 
-`recorded` wraps another model and writes what it answers; `replay` answers from the file. A request that is not in the recording is
+`recorded` wraps another model and writes what it answers; `replay` answers from the file. A request that is not in the
+recording is
 refused, with the first part that differs: nothing is guessed over.
 """
 

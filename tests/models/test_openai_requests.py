@@ -17,13 +17,14 @@ from ael.run.ports import (
     ModelProvider,
     ModelTurn,
     Opaque,
+    Previewable,
     ProposedCall,
     Stop,
     ToolAnswer,
 )
 from ael.types.value import File, Secret
 from tests.models.support import KEY, LOOK_UP, NUMBER, REFUND, REPLY, TEXT, answer_all, completion, one, spec, talk, turn_of
-from tests.net.loopback import Loopback
+from tests.net.loopback import Loopback, whole
 
 
 def body_of(made: ConversationSpec, provider: str = "openai", *, last: bool = False, **settings: Any) -> dict[str, Any]:
@@ -356,3 +357,22 @@ def test_a_text_output_asks_for_no_shape() -> None:
     body = body_of(spec(output=TEXT))
     assert "response_format" not in body
     assert turn_of(one("openai", completion(content="ok"), spec(output=TEXT))[0]).final is None
+
+
+@pytest.mark.parametrize("provider", ["openai", "vllm", "anthropic"])
+def test_a_preview_is_the_request_to_the_byte(provider: str) -> None:
+    """Also when it is looked at twice, and for the last step."""
+
+    async def test(opened: ModelProvider, server: Loopback) -> None:
+        conversation = opened.converse(spec(LOOK_UP, output=REPLY))
+        assert isinstance(conversation, Previewable)
+        conversation.user("hi")
+        for last in (False, True):
+            shown = [conversation.request(50, last) for _ in range(2)]
+            with pytest.raises(ModelError):
+                await conversation.ask(50, last, None)
+            assert shown == [server.asked[-1].body] * 2
+            call = ProposedCall("c", "look_up", "{}")
+            answer_all(conversation, ModelTurn("", (call,), Stop.CALLS, None))
+
+    talk(provider, lambda _: whole(b"[]"), test)
