@@ -12,11 +12,12 @@ _PROPOSED, _STARTED, _ANSWERED = State.PROPOSED, State.STARTED, State.ANSWERED
 class MemoryRunJournal:
     """Records of one run. A record that skips its predecessor, or a second answer, is refused."""
 
-    __slots__ = ("_entries", "_last", "active", "header")
+    __slots__ = ("_entries", "_last", "active", "continued", "header")
 
     def __init__(self, header: Header) -> None:
         self.header = header
         self.active = 0.0
+        self.continued = False
         self._entries: list[Entry] = []
         self._last: dict[str, Entry] = {}
 
@@ -64,5 +65,6 @@ class MemoryJournal:
             what = "program" if pinned.program != header.program else "entry" if pinned.entry != header.entry else "input"
             message = f"the run {header.run} was started with another {what}, so its journal cannot continue this one"
             raise Fault(FaultKind.DIVERGED, message, run=header.run, pinned=pinned.program, program=header.program)
+        found.continued = True
         found.active = max((entry.active for entry in found.entries()), default=0.0)
         return found

@@ -32,6 +32,10 @@ class RunJournal(Protocol):
         """All records in the order written."""
 
     @property
+    def continued(self) -> bool:
+        """Whether earlier executions left records here: only then a call has to look for its own."""
+
+    @property
     def active(self) -> float:
         """Seconds of work that earlier executions of this run journaled (K46)."""
 

@@ -103,7 +103,8 @@ class Calls:
     async def _one(self, path: str, call: ProposedCall, result: Answered) -> ToolAnswer:
         """One call through the checks in their order, run, and answered. What ends the node is put into `result`, never raised."""
         scope = self._scope
-        known = scope.run.journal.last(path)
+        journal = scope.run.journal
+        known = journal.last(path) if journal.continued else None
         if known is not None and known.ending is Ending.REFUSED:
             result.end = result.end or charge_refused(scope)
             return ToolAnswer(call, error_of(known).message, True)  # type: ignore[union-attr]  # a refusal is a fault

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ael.run.node import ModelNodePlan
 
 
-_GOES_ON = frozenset({Stop.DONE, Stop.CALLS, Stop.CUT})
+_DONE, _CALLS, _CUT = Stop.DONE, Stop.CALLS, Stop.CUT
 
 
 class Visit:
@@ -157,7 +157,8 @@ class Visit:
 
     def _stopped(self, turn: ModelTurn) -> Fault | None:
         """The one outcome of a stop reason that ends the node (K33)."""
-        if turn.stop in _GOES_ON:
+        stop = turn.stop
+        if stop is _CALLS or stop is _DONE or stop is _CUT:
             return None
         name = self._plan.short
         detail = f": {self._scope.run.world.masker.text(turn.detail)[:300]}" if turn.detail else ""

@@ -26,6 +26,7 @@ from ael.types.fault import Failure, Fault, FaultKind, Uncertain
 from ael.types.schema import schema
 from ael.types.spec import BudgetSpec, NodeSpec
 from ael.types.type import StringType
+from ael.types.value import File
 
 _DEPTH = DEPTH + 2
 
@@ -187,9 +188,18 @@ class ModelNodePlan(NodePlan):
         self._chain: tuple[tuple[str, BoundModel], ...] = tuple(self._bound())
 
     async def inside(self, scope: Scope, depth: int, path: str, arguments: tuple[object, ...]) -> object:
-        text, files = user_text(self._inputs(arguments))
+        text, files = self.first(arguments)
         talk = Talk(scope, self.setup(), self._links(scope.run, scope), text, files)
         return await Visit(self, scope, path, depth, talk, arguments).run()
+
+    @property
+    def chain(self) -> tuple[tuple[str, BoundModel], ...]:
+        """The models that a visit may ask, in order: declared name, and what it is bound to. Also what `ael preview` shows."""
+        return self._chain
+
+    def first(self, arguments: tuple[object, ...]) -> tuple[str, list[File]]:
+        """The user message of a visit with these arguments, and the files in it. Also what `ael preview` shows."""
+        return user_text(self._inputs(arguments))
 
     def setup(self) -> Setup:
         """What is sent with every turn of every visit. Also what `ael preview` shows."""

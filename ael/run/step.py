@@ -40,7 +40,8 @@ class Step:
 
         Raises the fault `Diverged` when the journal holds another request in this place.
         """
-        last = self.run.journal.last(self.path)
+        journal = self.run.journal
+        last = journal.last(self.path) if journal.continued else None
         if last is None:
             return None
         if last.target != self.target or (last.digest and last.digest != self.digest):
