@@ -87,8 +87,8 @@ def _test(b: Builder, pattern: n.Pattern, ending: str) -> ast.expr:
     exception = build.name(ending)
     if not isinstance(pattern, n.TypePattern):
         cancelled = build.equal(build.attribute(ending, "kind"), build.const("Cancelled"))
-        cancelled = build.both([build.is_class(exception, "Fault"), cancelled])
-        return build.negate(build.any_of([build.is_class(exception, "Uncertain"), cancelled]))
+        excepted = build.both([build.is_class(exception, "Fault"), cancelled])
+        return build.negate(build.any_of([build.is_class(exception, "Uncertain"), excepted]))
     info = b.tables.patterns[pattern]
     match info.kind:
         case "uncertain":

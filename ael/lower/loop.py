@@ -117,7 +117,7 @@ def while_(b: Builder, s: n.While) -> None:
             again = b.value(s.condition)
             b.emit(build.if_(again, [ast.Expr(build.call("loop_limit", limit))]))
         b.places.fill_all(after, s.condition.span)
-        chunks = build.call("spans", build.const(0), limit) if loop.chunked else None
+        chunks = build.call("turns", limit) if loop.chunked else None
         _write(b, loop, build.target("_"), build.call("range", limit), chunks, body, after)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import islice, repeat
 from typing import Any
 
 from ael.lower.abi.fault import text_too_large, too_many
@@ -33,6 +33,17 @@ def _spans(low: int, end: int) -> Iterator[range]:
         after = min(low + CHUNK, end)
         yield range(low, after)
         low = after
+
+
+def turns(limit: int) -> Iterable[Iterable[None]]:
+    """`limit` turns of a `while`, in pieces; counting them makes no numbers."""
+    return (repeat(None, max(limit, 0)),) if limit <= CHUNK else _turns(limit)
+
+
+def _turns(limit: int) -> Iterator[Iterable[None]]:
+    while limit > 0:
+        yield repeat(None, min(limit, CHUNK))
+        limit -= CHUNK
 
 
 push = list.append
