@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,7 +9,6 @@ from ael.models.script import Script, call, text
 from ael.models.scripted import ScriptedProvider
 from benches.ael_side.program import host, value_of
 from benches.peers import scenario
-from benches.worker import cpu_per_run
 
 
 def turns(request: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -23,8 +21,7 @@ def turns(request: Mapping[str, Any]) -> Mapping[str, Any]:
         answer = await value_of(ready, "turns.main", {"question": scenario.QUESTION})
         assert answer == scenario.FINAL
 
-    with asyncio.Runner() as runner:
-        return {"us": cpu_per_run(lambda: runner.run(run())) * 1e6 / steps}
+    return scenario.per_step(run, steps)
 
 
 OPS = {"turns": turns}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 from collections.abc import Mapping
@@ -16,7 +15,6 @@ from langgraph.prebuilt import ToolNode, tools_condition
 from pydantic import BaseModel
 
 from benches.peers import scenario
-from benches.worker import cpu_per_run
 
 
 class Sorted(BaseModel):
@@ -49,8 +47,7 @@ def turns(request: Mapping[str, Any]) -> Mapping[str, Any]:
         assert ended["messages"][-1].content == scenario.FINAL
         assert len(ended["messages"]) == 2 * steps + 3
 
-    with asyncio.Runner() as runner:
-        return {"us": cpu_per_run(lambda: runner.run(run())) * 1e6 / steps}
+    return scenario.per_step(run, steps)
 
 
 class State(TypedDict):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Literal
@@ -13,7 +12,6 @@ from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessa
 from pydantic import BaseModel
 
 from benches.peers import scenario
-from benches.worker import cpu_per_run
 
 QUIET = RunConfig(tracing_disabled=True)
 
@@ -58,8 +56,7 @@ def turns(request: Mapping[str, Any]) -> Mapping[str, Any]:
         assert ended.final_output == scenario.FINAL
         assert len(ended.new_items) == 2 * steps + 1
 
-    with asyncio.Runner() as runner:
-        return {"us": cpu_per_run(lambda: runner.run(run())) * 1e6 / steps}
+    return scenario.per_step(run, steps)
 
 
 def classify() -> Any:

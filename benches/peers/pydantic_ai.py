@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -15,7 +14,6 @@ from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
 from benches.peers import scenario
-from benches.worker import cpu_per_run
 
 
 class Sorted(BaseModel):
@@ -42,8 +40,7 @@ def turns(request: Mapping[str, Any]) -> Mapping[str, Any]:
         assert ended.output == scenario.FINAL
         assert len(ended.all_messages()) == 2 * steps + 2
 
-    with asyncio.Runner() as runner:
-        return {"us": cpu_per_run(lambda: runner.run(run())) * 1e6 / steps}
+    return scenario.per_step(run, steps)
 
 
 def classify() -> Any:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from benches.worker import cpu_of, private_bytes
+from benches.worker import cpu_of, cpu_per_run, private_bytes
 
 INSTRUCTIONS = "Answer the ticket. Look every order up before you promise anything."
 QUESTION = "Where are my orders?"
@@ -25,6 +25,15 @@ def look_up(id: str) -> dict[str, object]:
 def proposed(step: int) -> str:
     """The arguments of the call that the model proposes at a step, as the JSON text that providers send."""
     return json.dumps({"id": f"A-{step}"})
+
+
+def per_step(run: Callable[[], Coroutine[Any, Any, None]], steps: int) -> Mapping[str, Any]:
+    """The answer of `turns`: CPU microseconds a step of runs in one event loop, as in a server that runs for long."""
+    loop = asyncio.new_event_loop()
+    try:
+        return {"us": cpu_per_run(lambda: loop.run_until_complete(run())) * 1e6 / steps}
+    finally:
+        loop.close()
 
 
 def http_op(call: Callable[[], Awaitable[object]]) -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:
