@@ -14,7 +14,10 @@ PROGRAMS = sorted(FOLDER.glob("*.ael"))
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_python_is_as_recorded(path: Path) -> None:
-    assert python_of(path) == path.with_suffix(".txt").read_text(encoding="utf-8")
+    recorded, found = path.with_suffix(".txt").read_text(encoding="utf-8"), python_of(path)
+    # Versions of Python differ in the quotes that they write inside of f-strings, and in nothing that has a meaning.
+    if ast.dump(ast.parse(found)) != ast.dump(ast.parse(recorded)):
+        assert found == recorded
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
