@@ -44,18 +44,20 @@ class RawComment(NamedTuple):
     trailing: bool
 
 
-@dataclass
 class Tokens:
     """Kinds are numbers of `tables.TERMINALS`. A doc comment's token stands where the next token starts; its own place is in `docs`."""
 
-    source: Source
-    kinds: list[int] = field(default_factory=list)
-    starts: list[int] = field(default_factory=list)
-    ends: list[int] = field(default_factory=list)
-    texts: list[str] = field(default_factory=list)
-    docs: dict[int, Span] = field(default_factory=dict)
-    doc_lines: list[tuple[int, int]] = field(default_factory=list)
-    """Every line of doc comments, those of the module too."""
-    comments: list[RawComment] = field(default_factory=list)
-    module_doc: tuple[str, Span] | None = None
-    pieces: list[Piece] = field(default_factory=list)
+    __slots__ = ("comments", "doc_lines", "docs", "ends", "kinds", "module_doc", "pieces", "source", "starts", "texts")
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.kinds: list[int] = []
+        self.starts: list[int] = []
+        self.ends: list[int] = []
+        self.texts: list[str] = []
+        self.docs: dict[int, Span] = {}
+        self.doc_lines: list[tuple[int, int]] = []
+        """Every line of doc comments, those of the module too."""
+        self.comments: list[RawComment] = []
+        self.module_doc: tuple[str, Span] | None = None
+        self.pieces: list[Piece] = []
