@@ -16,9 +16,11 @@ from types import TracebackType
 
 from ael.lower.lower import lower
 from ael.lower.unit import CompiledUnit
-from ael.models.registry import Binding, BindingError, info, open_provider
+from ael.models.preview import Unbound
+from ael.models.registry import PROVIDERS, Binding, BindingError, info, open_provider
 from ael.project.deployment import Deployment, ModelBinding, StoreBinding
 from ael.project.literal import Construct
+from ael.project.load import shown
 from ael.project.program import Opened
 from ael.project.reach import models_of, reachable
 from ael.run.bindings import Bindings, BoundModel
@@ -114,6 +116,38 @@ def open_host(
     return Host(opened, unit, bindings, Engine(unit, bindings), tuple(warnings), providers, list(stores.values()))
 
 
+def open_preview(opened: Opened, names: frozenset[str]) -> Host:
+    """A host whose nodes can be asked what they would send, never run: no key is needed, and no store, tool or model is opened.
+
+    `names`: what is looked at, whose models are bound. A model that cannot be used here yet is told in `warnings`, and measured all
+    the same.
+    """
+    deployment = opened.deployment
+    warnings: list[str] = []
+    bound: dict[str, BoundModel] = {}
+    for name in models_of(opened.program, names):
+        spec = opened.program.models[name]
+        try:
+            bound[name] = _model(opened, spec, _NoSecrets(deployment))
+        except HostError as error:
+            binding = deployment.models.get(name) or ModelBinding(spec.provider or "", spec.model)
+            bound[name] = BoundModel(Unbound(binding.provider or "none"), _model_name(spec, binding), {}, spec.fallback)
+            warnings.append(error.message)
+    unit = lower(opened.program)
+    bindings = Bindings(
+        models=bound,
+        provides=deployment.services,
+        tools=deployment.tools,
+        prices=_prices(bound, deployment),
+        settings=deployment.settings,
+        run_budget=deployment.run_budget,
+        defaults=deployment.defaults,
+        limits=deployment.limits,
+    )
+    providers = list({id(model.provider): model.provider for model in bound.values()}.values())
+    return Host(opened, unit, bindings, Engine(unit, bindings), tuple(warnings), providers)
+
+
 class _Secrets:
     """Secrets by name, read once, when they are first needed."""
 
@@ -151,6 +185,16 @@ class _Secrets:
             raise HostError("AEL0831", f"the secret `{name}` cannot be read from {path}: {reason}") from None
 
 
+class _NoSecrets(_Secrets):
+    """Stands in for every secret where nothing is sent."""
+
+    def _read(self, name: str) -> str:
+        return "not a secret"
+
+    def of_variable(self, variable: str) -> Secret | None:
+        return Secret(variable, "not a secret")
+
+
 def _models(opened: Opened, names: Iterable[str], secrets: _Secrets, warnings: list[str]) -> dict[str, BoundModel]:
     bound: dict[str, BoundModel] = {}
     fallbacks = {spec.fallback for spec in opened.program.models.values()}
@@ -173,21 +217,43 @@ def _without_missing(model: BoundModel, bound: Mapping[str, BoundModel]) -> Boun
 
 
 def _model(opened: Opened, spec: ModelSpec, secrets: _Secrets) -> BoundModel:
-    deployment = opened.deployment
-    binding = deployment.models.get(spec.name) or ModelBinding(spec.provider or "", spec.model)
+    binding = opened.deployment.models.get(spec.name) or ModelBinding(spec.provider or "", spec.model)
     settings = {**dict(spec.settings), **binding.settings}
     try:
+        if not binding.provider:
+            raise BindingError("nothing says which provider it has")
         provider = open_provider(_provider_binding(opened, spec, binding, settings, secrets))
     except BindingError as error:
-        short = _short(spec.name)
-        raise HostError(
-            "AEL0830",
-            f"the model `{short}` cannot be used: {error}",
-            f'with a key: `model {short} = anthropic("claude-haiku-4-5")` in {deployment.folder}/deploy.ael, and set ANTHROPIC_API_KEY',
-            f'without one, a small model on this machine: `model {short} = local("smollm2")`, after `ael model get smollm2`',
-            f'without any model: `model {short} = scripted("script.json")`, a file with a list of turns',
-        ) from None
-    return BoundModel(provider, binding.model or spec.model or "", settings, spec.fallback)
+        message = f"the model `{_short(spec.name)}` cannot be used: {error}"
+        raise HostError("AEL0830", message, *_ways(opened, spec, binding)) from None
+    return BoundModel(provider, _model_name(spec, binding), settings, spec.fallback)
+
+
+def _ways(opened: Opened, spec: ModelSpec, binding: ModelBinding) -> tuple[str, ...]:
+    """The lines that give a model something to run on: a real provider, the local model, or a script."""
+    short, deployment = _short(spec.name), opened.deployment
+    file = "deploy.ael" if deployment.name == "default" else f"deploy.{deployment.name}.ael"
+    described = PROVIDERS.get(binding.provider)
+    variable = described.key_variable if described is not None and described.needs_key else None
+    if variable is None:
+        real, variable = 'anthropic("claude-haiku-4-5")', "ANTHROPIC_API_KEY"
+    else:
+        real = f'{binding.provider}("{_model_name(spec, binding)}")'
+    return (
+        f"each of these is a line of {shown(Path(deployment.folder, file))}:",
+        f"with a key: `model {short} = {real}`, and set {variable}",
+        f'a small model on this machine: `model {short} = local("smollm2")`, after `ael model get smollm2`',
+        f'no model, but a file with a list of turns: `model {short} = scripted("script.json")`',
+    )
+
+
+def _model_name(spec: ModelSpec, binding: ModelBinding) -> str:
+    """The provider's name of the model, by which it is asked and priced; a recording goes by that of what it records."""
+    inner = binding.settings.get("inner")
+    if binding.provider == "recorded" and isinstance(inner, Construct):
+        named = inner.positional[0] if inner.positional else None
+        return named if isinstance(named, str) else spec.model or ""
+    return binding.model or spec.model or ""
 
 
 def _provider_binding(

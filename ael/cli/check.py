@@ -13,6 +13,7 @@ from pathlib import Path
 from ael.cli.report import FORMATS, report
 from ael.diagnostics.diagnostic import Bag
 from ael.diagnostics.fix import apply
+from ael.project.cache import CheckCache, cache_folder
 from ael.project.program import check_paths
 
 _ROUNDS = 8
@@ -24,6 +25,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", nargs="*", type=Path, default=[Path()], metavar="PATH", help="files or folders (default: here)")
     parser.add_argument("--fix", action="store_true", help="apply the fixes that are safe")
     parser.add_argument("--watch", action="store_true", help="check again whenever a file changes")
+    parser.add_argument(
+        "--no-cache", action="store_true", help="check everything, also what did not change since it was checked last"
+    )
     parser.add_argument("--format", choices=FORMATS, default="text", dest="form", help="how problems are printed")
 
 
@@ -36,7 +40,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _once(args: argparse.Namespace) -> int:
     bag = Bag()
-    modules = check_paths(args.paths, bag)
+    cache = None if args.no_cache else CheckCache(cache_folder())
+    modules = check_paths(args.paths, bag, cache)
     if args.fix:
         for _ in range(_ROUNDS):
             changed = apply(bag.sorted())
@@ -47,7 +52,7 @@ def _once(args: argparse.Namespace) -> int:
                     source.path.write_text(text, encoding="utf-8", newline="")
                     print(f"fixed {source.name}", file=sys.stderr)
             bag = Bag()
-            modules = check_paths(args.paths, bag)
+            modules = check_paths(args.paths, bag, cache)
     code = report(bag, args.form)
     if args.form == "text" and not bag.sorted():
         if modules:

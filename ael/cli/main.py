@@ -70,17 +70,53 @@ def _parser() -> argparse.ArgumentParser:
     )
 
 
+def _apart(parser: argparse.ArgumentParser, words: list[str]) -> tuple[list[str], list[str]]:
+    """The command's own words, and the flags of the entry: every other `--name value`, and all that follows a `--`."""
+    own: list[str] = []
+    rest: list[str] = []
+    options = parser._option_string_actions
+    places = sum(not action.option_strings for action in parser._actions)
+    index = 0
+    while index < len(words):
+        word = words[index]
+        index += 1
+        if word == "--":
+            return own, rest + words[index:]
+        action = options.get(word.partition("=")[0])
+        if action is not None:
+            own.append(word)
+            if action.nargs is None and "=" not in word and index < len(words):
+                own.append(words[index])
+                index += 1
+        elif word.startswith("--"):
+            rest.append(word)
+            if "=" not in word and index < len(words):
+                rest.append(words[index])
+                index += 1
+        elif places and (word == "-" or not word.startswith("-")):
+            own.append(word)
+            places -= 1
+        else:
+            rest.append(word)
+    return own, rest
+
+
 def _command(name: str, words: list[str]) -> int:
     module = cast(Command, import_module(f"ael.cli.{name}"))
     parser = argparse.ArgumentParser(
-        prog=f"ael {name}", description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog=f"ael {name}",
+        description=module.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     module.add_arguments(parser)
     words.remove(name)
-    args, rest = parser.parse_known_args(words)
-    if rest and not hasattr(args, "rest"):
-        parser.error(f"unknown: {' '.join(rest)}")
-    args.rest = rest
+    if parser.get_default("rest") is None:
+        args = parser.parse_args(words)
+    else:
+        own, rest = _apart(parser, words)
+        args = parser.parse_args(own)
+        args.rest = rest
     try:
         return module.run(args)
     except KeyboardInterrupt:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from textwrap import dedent
 
 from ael.run.codec import written
 from ael.types.value import File
@@ -18,7 +19,8 @@ _TAG = "input"
 
 def system_text(instructions: str, examples: Sequence[tuple[object, object]]) -> str:
     """The system message of a node: the fixed guard, the author's instructions, and examples, which are constants of the program."""
-    parts = [GUARD, instructions.strip()] if instructions.strip() else [GUARD]
+    said = dedent(instructions).strip()
+    parts = [GUARD, said] if said else [GUARD]
     for given, wanted in examples:
         shown = f"<example>\n{_text(given, [])}\n<result>\n{_text(wanted, [])}\n</result>\n</example>"
         parts.append(shown)
@@ -44,15 +46,20 @@ def _text(value: object, files: list[File]) -> str:
     return text.replace("</", "<\\/") if "</" in text else text
 
 
-def _without_files(value: object, files: list[File]) -> object:
+def shown_result(value: object) -> bytes:
+    """The JSON text of a tool's result with files named instead of shown: a tool message carries text (feature A5.5)."""
+    return written(_without_files(value, [], "file not shown"))
+
+
+def _without_files(value: object, files: list[File], word: str = "attached file") -> object:
     match value:
         case File():
             files.append(value)
-            return f"(attached file {len(files)}: {value.media})"
+            return f"({word} {len(files)}: {value.media})"
         case dict():
-            return {key: _without_files(item, files) for key, item in value.items()}
+            return {key: _without_files(item, files, word) for key, item in value.items()}
         case list():
-            return [_without_files(item, files) for item in value]
+            return [_without_files(item, files, word) for item in value]
         case _:
             return value
 
