@@ -218,7 +218,9 @@ def _without_missing(model: BoundModel, bound: Mapping[str, BoundModel]) -> Boun
 
 def _model(opened: Opened, spec: ModelSpec, secrets: _Secrets) -> BoundModel:
     binding = opened.deployment.models.get(spec.name) or ModelBinding(spec.provider or "", spec.model)
-    settings = {**dict(spec.settings), **binding.settings}
+    # Where a model is and with which key it is asked is the deployment's word alone: a program could send a key elsewhere.
+    declared = {name: value for name, value in spec.settings if name not in ("endpoint", "inner", "key")}
+    settings = {**declared, **binding.settings}
     try:
         if not binding.provider:
             raise BindingError("nothing says which provider it has")

@@ -68,6 +68,10 @@ def _model(
                 fallback = _fallback(context, scope, setting.value)
                 if fallback is not None:
                     places[symbol.name] = (scope, setting.value)
+            case "endpoint" | "key" | "inner":
+                message = f"`{word}` is the deployment's word: a program that said it could send a key elsewhere"
+                notes = (f'in `deploy.ael`: `model {short(symbol.name)} = openai("…", {word}: …)`',)
+                context.report("AEL0632", message, scope.name, setting, notes=notes)
             case _:
                 value = _setting(context, scope, setting)
                 if value is not c.NOTHING:

@@ -13,8 +13,9 @@ from pathlib import Path
 from ael.cli.report import FORMATS, report
 from ael.diagnostics.diagnostic import Bag
 from ael.diagnostics.fix import apply
-from ael.project.cache import CheckCache, cache_folder
+from ael.project.cache import CheckCache
 from ael.project.program import check_paths
+from ael.project.shipped import cache_folder
 
 _ROUNDS = 8
 """How often fixes are applied and the result checked again: one fix may uncover the next."""

@@ -43,7 +43,7 @@ def _installation() -> list[tuple[str, str]]:
     for what in ("stdlib", "grammar", "errors"):
         there = shipped(what).is_dir()
         found.append((_OK if there else "FAIL", f"{what}: {shipped(what)}"))
-    for package in ("aiohttp", "jiter", "genai-prices", "json-repair", "pygments"):
+    for package in ("httptools", "jiter", "json-repair", "pygments"):
         try:
             found.append((_OK, f"{package} {version(package)}"))
         except PackageNotFoundError:

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from ael.models.wire import list_of, object_of, text_of
 from ael.project.deployment import PriceEntry
+from ael.project.shipped import cache_folder
 from ael.run.ports import Price
 
 SHIPPED = Path(__file__).with_name("price_table.json")
@@ -167,16 +168,3 @@ def installed_version() -> str | None:
     for folder in Path(spec.origin).parent.parent.glob("genai_prices-*.dist-info"):
         return folder.name.removeprefix("genai_prices-").removesuffix(".dist-info")
     return None
-
-
-def cache_folder() -> Path:
-    """Where AEL keeps what can be made or fetched again."""
-    given = os.environ.get("AEL_CACHE")
-    if given:
-        return Path(given)
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "ael"
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", version)[:4])

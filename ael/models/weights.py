@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ael.models.prices import cache_folder
+from ael.project.shipped import cache_folder
 
 BLOCK = 1 << 20
 DOWNLOAD_SECONDS = 1_800

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ael.check.check import check_program
 from ael.check.program import CheckedProgram
 from ael.data import dataclass, replace
-from ael.diagnostics.diagnostic import Bag
+from ael.diagnostics.diagnostic import Bag, Diagnostic
 from ael.project.bind import bind
+from ael.project.cache import CheckCache
 from ael.project.deployment import Deployment
-from ael.project.load import Project, entry_file, load_project, module_name, resolve, shown
+from ael.project.load import Project, load_project, module_name, shown
 from ael.project.pack import FILE as PACK_FILE
 from ael.project.pack import find_root, report_unreadable
+from ael.project.shipped import shipped
 from ael.source import SourceError, read
-from ael.syntax import nodes as n
 from ael.syntax.parse import parse_deployment
 
 
@@ -63,56 +64,115 @@ def load_deployment(project: Project, program: CheckedProgram, name: str | None,
     return bind(parse_deployment(source, bag), program, project.root, name or "default", bag)
 
 
-def check_paths(paths: list[Path], bag: Bag) -> int:
-    """Check every program at or below `paths`, with its deployments. Gives how many modules were looked at."""
+def check_paths(paths: list[Path], bag: Bag, cache: CheckCache | None = None) -> int:
+    """Check every program at or below `paths`, with its deployments. Gives how many modules were looked at.
+
+    What `cache` remembers unchanged is not checked again; its warnings are told all the same.
+    """
     seen: set[Path] = set()
-    for project in _each_project(paths, seen, bag):
-        program = check(project, bag)
-        if program is not None:
-            for file in sorted(project.root.glob("deploy*.ael")):
-                name = file.name.removeprefix("deploy").removesuffix(".ael").strip(".") or None
-                load_deployment(project, program, name, bag)
-    return len(seen)
+    for unit in _units(paths, cache):
+        if unit.files <= seen:
+            continue
+        seen |= unit.files
+        for diagnostic in unit.said(cache):
+            bag.add(diagnostic)
+    if cache is not None:
+        cache.close()
+    library = shipped("stdlib").resolve()
+    below = any(library.is_relative_to(path.resolve()) or path.resolve().is_relative_to(library) for path in paths)
+    modules = [file for file in seen if file.name != PACK_FILE and not file.name.startswith("deploy.")]
+    return sum(below or not file.is_relative_to(library) for file in modules)
 
 
 def programs(paths: list[Path], bag: Bag) -> Iterator[Opened]:
     """Every program at or below `paths` that checks, for its tests; problems go to the bag."""
-    for project in _each_project(paths, set(), bag):
-        program = check(project, bag)
-        if program is not None:
-            yield Opened(project, program, Deployment(folder=str(project.root)))
+    seen: set[Path] = set()
+    for unit in _units(paths, None):
+        if unit.files <= seen:
+            continue
+        seen |= unit.files
+        for diagnostic in unit.bag.sorted():
+            bag.add(diagnostic)
+        program = check(unit.project, bag) if unit.project is not None else None
+        if program is not None and unit.project is not None:
+            yield Opened(unit.project, program, Deployment(folder=str(unit.project.root)))
 
 
-def _each_project(paths: list[Path], seen: set[Path], bag: Bag) -> Iterator[Project]:
-    """The projects below `paths`, each once; their files are added to `seen`."""
-    for path in paths:
-        for project in _projects(path, bag):
-            files = {(project.root / f"{name}.ael").resolve() for name in project.modules if not name.startswith("std/")}
-            if not files <= seen:
-                seen |= files
-                yield project
+class _Unit:
+    """A program that is checked as one: a file with what it uses, or a whole pack. Loaded when it has to be."""
 
-
-def _projects(path: Path, bag: Bag) -> Iterator[Project]:
-    """The projects of a path: one for a file; for a folder one for each pack, and one for each program outside of packs."""
-    if not path.is_dir():
-        project = load_project(path, bag)
-        if project is not None:
-            yield project
-        return
-    loose: list[Path] = []
-    packs: dict[Path, list[Path]] = {}
-    for file in sorted(_modules(path)):
-        root = find_root(file.resolve().parent)
-        if root is None:
-            loose.append(file)
+    def __init__(self, main: Path, others: list[Path], cache: CheckCache | None) -> None:
+        self.main = main
+        self.others = others
+        self.bag = Bag()
+        self.record = cache.find(main.resolve(), bool(others)) if cache is not None else None
+        self.project: Project | None = None
+        if self.record is None:
+            self.project = self._load()
+        if self.record is not None:
+            self.files = self.record.files
         else:
-            packs.setdefault(root, []).append(file)
-    for root, files in packs.items():
-        project = _whole_pack(root, files, bag)
-        if project is not None:
-            yield project
-    yield from _programs(loose, bag)
+            modules = self.project.modules.values() if self.project is not None else ()
+            self.files = frozenset(m.source.path.resolve() for m in modules if m.source.path is not None) or frozenset(
+                {main.resolve()}
+            )
+
+    def _load(self) -> Project | None:
+        project = load_project(self.main, self.bag)
+        if project is None:
+            return None
+        modules = dict(project.modules)
+        for file in self.others:
+            if module_name(file.resolve(), project.root) not in modules:
+                other = load_project(file, self.bag)
+                if other is not None:
+                    modules.update({name: tree for name, tree in other.modules.items() if name not in modules})
+        return replace(project, modules=modules)
+
+    def said(self, cache: CheckCache | None) -> Sequence[Diagnostic]:
+        """What checking it says."""
+        if self.record is not None and self.record.diagnostics is not None:
+            return self.record.diagnostics
+        if self.project is None:
+            self.project = self._load()
+        read_files = set(self.files)
+        program = check(self.project, self.bag) if self.project is not None else None
+        if program is not None and self.project is not None:
+            for file in sorted(self.project.root.glob("deploy*.ael")):
+                name = file.name.removeprefix("deploy").removesuffix(".ael").strip(".") or None
+                load_deployment(self.project, program, name, self.bag)
+                read_files.add(file.resolve())
+            if self.project.pack is not None:
+                read_files.add((self.project.pack.root / PACK_FILE).resolve())
+        found = self.bag.sorted()
+        if cache is not None and program is not None and not self.bag.errors:
+            cache.keep(self.main.resolve(), bool(self.others), read_files, found)
+        return found
+
+    def remember(self, cache: CheckCache | None) -> None:
+        """Keep which files a program reads that is checked only as a part of others."""
+        if cache is not None and self.record is None and not self.bag.errors:
+            cache.keep(self.main.resolve(), bool(self.others), self.files, None)
+
+
+def _units(paths: list[Path], cache: CheckCache | None) -> Iterator[_Unit]:
+    """The programs of the paths: one for a file; for a folder one for each pack, and one for each program outside of packs."""
+    for path in paths:
+        if not path.is_dir():
+            yield _Unit(path, [], cache)
+            continue
+        loose: list[Path] = []
+        packs: dict[Path, list[Path]] = {}
+        for file in sorted(_modules(path)):
+            root = find_root(file.resolve().parent)
+            if root is None:
+                loose.append(file)
+            else:
+                packs.setdefault(root, []).append(file)
+        for root, files in packs.items():
+            main = root / "main.ael"
+            yield _Unit(main if main.is_file() else files[0], files, cache)
+        yield from _programs(loose, cache)
 
 
 def _modules(folder: Path) -> Iterator[Path]:
@@ -122,29 +182,12 @@ def _modules(folder: Path) -> Iterator[Path]:
             yield file
 
 
-def _whole_pack(root: Path, files: list[Path], bag: Bag) -> Project | None:
-    """A pack with all its modules, whether its main module uses them or not."""
-    main = root / "main.ael"
-    project = load_project(main if main.is_file() else files[0], bag)
-    if project is None:
-        return None
-    modules = dict(project.modules)
-    for file in files:
-        if module_name(file.resolve(), root) not in modules:
-            other = load_project(file, bag)
-            if other is not None:
-                modules.update({name: tree for name, tree in other.modules.items() if name not in modules})
-    return replace(project, modules=modules)
-
-
-def _programs(files: list[Path], bag: Bag) -> Iterator[Project]:
-    """Programs outside of packs: files that no other file of theirs uses come first, then what is left (a cycle of uses)."""
-    loaded = {file.resolve(): project for file in files if (project := load_project(entry_file(file), bag)) is not None}
-    used: set[Path] = set()
-    for project in loaded.values():
-        tree = project.modules[project.main]
-        for declaration in tree.declarations:
-            if isinstance(declaration, n.Use) and (name := resolve(declaration.module, project.main)) is not None:
-                used.add((project.root / f"{name}.ael").resolve())
-    yield from (project for file, project in loaded.items() if file not in used)
-    yield from (project for file, project in loaded.items() if file in used)
+def _programs(files: list[Path], cache: CheckCache | None) -> Iterator[_Unit]:
+    """Programs outside of packs: files that no other file uses come first, then what is left (a cycle of uses)."""
+    units = [_Unit(file, [], cache) for file in files]
+    used = {file for unit in units for file in unit.files if file != unit.main.resolve()}
+    for unit in units:
+        if unit.main.resolve() in used:
+            unit.remember(cache)
+    yield from (unit for unit in units if unit.main.resolve() not in used)
+    yield from (unit for unit in units if unit.main.resolve() in used)

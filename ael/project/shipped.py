@@ -5,6 +5,7 @@ In an installed package they lie in `ael/_shipped`; in a checkout at the top lev
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent.parent
@@ -16,3 +17,9 @@ def shipped(what: str) -> Path:
     inside = _CHECKOUT[what]
     installed = _PACKAGE / "_shipped" / what
     return installed if installed.is_dir() else _PACKAGE.parent / inside
+
+
+def cache_folder() -> Path:
+    """The user's cache: `AEL_CACHE`, else `ael` in `XDG_CACHE_HOME`, else `~/.cache/ael`."""
+    chosen = os.environ.get("AEL_CACHE")
+    return Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ael"

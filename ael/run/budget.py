@@ -144,6 +144,11 @@ class Account:
         return Reservation(self, tokens, cost, tell)
 
     @property
+    def steps_left(self) -> int | None:
+        """The fewest steps left in the chain; None when nothing limits them."""
+        return min([limit - account.steps for account, limit in self._by_steps], default=None)
+
+    @property
     def has_calls(self) -> bool:
         """Whether every account of the chain has room for a tool call."""
         for account, limit in self._by_calls:  # noqa: SIM110  (a generator costs more than the loop)
@@ -261,6 +266,7 @@ def _plain(amount: object) -> object:
 
 def cost_of(usage: Usage, price: Price) -> Decimal:
     """Exact money for tokens: the classes are disjoint and each is priced once (K04). Reasoning is priced as output."""
+    price = price.at(usage.input + usage.cache_read + usage.cache_write)
     return (
         usage.input * price.input
         + usage.cache_read * price.cache_read
@@ -271,6 +277,7 @@ def cost_of(usage: Usage, price: Price) -> Decimal:
 
 def affordable(money: Decimal, prompt: int, price: Price) -> int | None:
     """How many output tokens `money` pays for after a prompt of `prompt` tokens; None when output is free, below zero never."""
+    price = price.at(prompt)
     left = money - prompt * max(price.input, price.cache_write) / _MILLION
     if left < 0:
         return 0
@@ -281,6 +288,7 @@ def affordable(money: Decimal, prompt: int, price: Price) -> int | None:
 
 def worst_cost(prompt: int, output: int, price: Price) -> Decimal:
     """The most that a call can cost: the prompt at its dearest class, and all the output that is asked for."""
+    price = price.at(prompt)
     return (prompt * max(price.input, price.cache_write) + output * price.output) / _MILLION
 
 

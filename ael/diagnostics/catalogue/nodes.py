@@ -29,4 +29,5 @@ CODES: dict[str, str] = {
     "AEL0629": "a test's title",
     "AEL0630": "an error that ends a node of one call",
     "AEL0631": "no such service",
+    "AEL0632": "an endpoint or key in a program",
 }
