@@ -168,3 +168,7 @@ def installed_version() -> str | None:
     for folder in Path(spec.origin).parent.parent.glob("genai_prices-*.dist-info"):
         return folder.name.removeprefix("genai_prices-").removesuffix(".dist-info")
     return None
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:4])
