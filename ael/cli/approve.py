@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 from collections.abc import Mapping
 from typing import TextIO
@@ -11,9 +12,14 @@ from typing import TextIO
 from ael.cli.progress import clean
 from ael.run.ports import ApprovalRequest, Decision
 
+_BLOCK = 65_536
+
 
 class TerminalApprover:
-    """Asks the person at the terminal. `members`: role -> who may decide for it; nobody else can."""
+    """Asks the person at the terminal. `members`: role -> who may decide for it; nobody else can.
+
+    What is typed is read from the terminal itself, line by line and without a thread, so that a question that waits ends with its run.
+    """
 
     def __init__(
         self, user: str, members: Mapping[str, tuple[str, ...]], source: TextIO | None = None, out: TextIO | None = None
@@ -23,6 +29,7 @@ class TerminalApprover:
         self.source = source if source is not None else sys.stdin
         self.out = out if out is not None else sys.stderr
         self._turn = asyncio.Lock()
+        self._typed = b""
 
     async def decide(self, request: ApprovalRequest) -> Decision:
         """Ask, one question at a time."""
@@ -32,27 +39,59 @@ class TerminalApprover:
         if not self.source.isatty():
             return Decision(False, self.user, "nobody could be asked: this is no terminal (see `--approve` and `--deny`)")
         async with self._turn:
-            return await asyncio.get_running_loop().run_in_executor(None, self._ask, request)
+            return await self._ask(request)
 
-    def _ask(self, request: ApprovalRequest) -> Decision:
+    async def _ask(self, request: ApprovalRequest) -> Decision:
         arguments = json.dumps(request.arguments, ensure_ascii=False, indent=2, default=str)
         role = f" (as {request.role})" if request.role else ""
         print(clean(f"\n{request.tool} needs your approval{role}:\n{arguments}"), file=self.out)
-        print("run it? [y]es, [n]o, [e]dit the arguments: ", end="", file=self.out, flush=True)
-        answer = self.source.readline().strip().lower()
+        answer = (await self._line("run it? [y]es, [n]o, [e]dit the arguments: ")).lower()
         if answer in ("y", "yes"):
             return Decision(True, self.user)
         if answer in ("e", "edit"):
-            print("the arguments, as one line of JSON: ", end="", file=self.out, flush=True)
             try:
-                edited = json.loads(self.source.readline())
+                edited = json.loads(await self._line("the arguments, as one line of JSON: "))
             except ValueError:
                 return Decision(False, self.user, "the edited arguments were no JSON")
             if not isinstance(edited, dict):
                 return Decision(False, self.user, "the edited arguments were no object")
             return Decision(True, self.user, "with edited arguments", edited)
-        print("the reason, which the model is told: ", end="", file=self.out, flush=True)
-        return Decision(False, self.user, self.source.readline().strip() or "the person said no")
+        reason = await self._line("the reason, which the model is told: ")
+        return Decision(False, self.user, reason or "the person said no")
+
+    async def _line(self, question: str) -> str:
+        """Print a question and wait for a line; the end of the input is an empty one."""
+        print(question, end="", file=self.out, flush=True)
+        number = self.source.fileno()
+        while b"\n" not in self._typed:
+            data = await _readable(number)
+            if not data:
+                line, self._typed = self._typed, b""
+                return line.decode("utf-8", "replace").strip()
+            self._typed += data
+        line, _, self._typed = self._typed.partition(b"\n")
+        return line.decode("utf-8", "replace").strip()
+
+
+async def _readable(number: int) -> bytes:
+    """What there is to read, once there is something."""
+    loop = asyncio.get_running_loop()
+    ready = loop.create_future()
+
+    def tell() -> None:
+        if not ready.done():
+            ready.set_result(None)
+
+    loop.add_reader(number, tell)
+    try:
+        await ready
+    finally:
+        loop.remove_reader(number)
+    try:
+        return os.read(number, _BLOCK)
+    except OSError:
+        # The terminal is gone: nobody answers any more.
+        return b""
 
 
 class FixedApprover:

@@ -8,17 +8,21 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 from ael.cli.report import FORMATS, report
 from ael.diagnostics.diagnostic import Bag
 from ael.diagnostics.fix import apply
 from ael.project.cache import CheckCache
-from ael.project.program import check_paths
+from ael.project.program import check_paths, source_files
 from ael.project.shipped import cache_folder
 
 _ROUNDS = 8
 """How often fixes are applied and the result checked again: one fix may uncover the next."""
+
+_PAUSE = 0.3
+"""Seconds between two looks at the files."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -65,18 +69,27 @@ def _once(args: argparse.Namespace) -> int:
 
 
 def _watch(args: argparse.Namespace) -> int:
-    before: dict[Path, int] = {}
+    """Check, and again after every change, until it is interrupted."""
+    before: dict[Path, tuple[int, int]] | None = None
     while True:
-        now = {file: file.stat().st_mtime_ns for path in args.paths for file in _files(path)}
+        now = _state(args.paths)
         if now != before:
-            if before:
+            if before is not None:
                 print("\n--- changed, checking again ---", file=sys.stderr)
             _once(args)
-            before = {file: file.stat().st_mtime_ns for path in args.paths for file in _files(path)}
-        time.sleep(0.3)
+            # What a fix wrote is no change of the user's.
+            before = _state(args.paths) if args.fix else now
+        time.sleep(_PAUSE)
 
 
-def _files(path: Path) -> list[Path]:
-    if path.is_dir():
-        return [file for file in path.rglob("*.ael") if file.is_file()]
-    return [file for file in path.resolve().parent.glob("*.ael") if file.is_file()]
+def _state(paths: Iterable[Path]) -> dict[Path, tuple[int, int]]:
+    """The files that are looked at, with what shows that they changed. A file that goes away meanwhile is not there."""
+    found: dict[Path, tuple[int, int]] = {}
+    for path in paths:
+        for file in source_files(path if path.is_dir() else path.resolve().parent):
+            try:
+                status = file.stat()
+            except OSError:
+                continue
+            found[file] = (status.st_mtime_ns, status.st_size)
+    return found

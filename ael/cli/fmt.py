@@ -16,6 +16,7 @@ from ael.diagnostics.diagnostic import Bag
 from ael.project.load import shown
 from ael.project.pack import FILE as PACK_FILE
 from ael.project.pack import report_unreadable
+from ael.project.program import source_files
 from ael.source import Source, SourceError, decode, read
 from ael.syntax.format import format_module
 from ael.syntax.parse import parse_deployment, parse_module, parse_pack
@@ -61,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _files(path: Path) -> list[Path]:
-    return sorted(path.rglob("*.ael")) if path.is_dir() else [path]
+    return sorted(source_files(path)) if path.is_dir() else [path]
 
 
 def _stdin(bag: Bag) -> int:

@@ -7,6 +7,7 @@ does not check; 3 a parked run; 130 interrupted. Results go to standard output, 
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -41,6 +42,9 @@ class Command(Protocol):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line. Gives the exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A terminal that cannot show a character gets its number, never a traceback.
+        sys.stdout.reconfigure(errors="backslashreplace")
     name = next((word for word in words if not word.startswith("-")), None)
     if name in COMMANDS:
         return _command(name, words)
@@ -125,3 +129,8 @@ def _command(name: str, words: list[str]) -> int:
         # The reader went away (`ael run … | head`): not worth a word, and nothing more may be flushed at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        # A file that cannot be written, or a folder that cannot be listed: what reads and writes says which.
+        where = f"`{error.filename}`: " if error.filename is not None else ""
+        print(f"ael {name}: {where}{(error.strerror or str(error)).lower()}", file=sys.stderr)
+        return 2

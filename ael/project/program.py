@@ -175,10 +175,17 @@ def _units(paths: list[Path], cache: CheckCache | None) -> Iterator[_Unit]:
         yield from _programs(loose, cache)
 
 
-def _modules(folder: Path) -> Iterator[Path]:
+def source_files(folder: Path) -> Iterator[Path]:
+    """Every `.ael` file below a folder, of any kind, but not those of hidden folders and of `node_modules`."""
     for file in folder.rglob("*.ael"):
         hidden = any(part.startswith(".") or part == "node_modules" for part in file.relative_to(folder).parts[:-1])
-        if not hidden and file.name != PACK_FILE and not file.name.startswith("deploy."):
+        if not hidden and file.is_file():
+            yield file
+
+
+def _modules(folder: Path) -> Iterator[Path]:
+    for file in source_files(folder):
+        if file.name != PACK_FILE and not file.name.startswith("deploy."):
             yield file
 
 
