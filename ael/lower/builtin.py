@@ -40,6 +40,8 @@ def call(b: Builder, e: n.Call, info: CallInfo) -> ast.expr:
     if info.name in _HIGHER:
         return _higher_order(b, info, given)
     values = b.values(given)
+    if (part := _slice(info.name, given, values)) is not None:
+        return part
     return _direct(info.name, values) or build.call(abi_name(b, info, given), *values)
 
 
@@ -67,6 +69,22 @@ def _direct(name: str, values: list[ast.expr]) -> ast.expr | None:
             return build.compare(values[1], ast.In(), values[0]) if _both_plain(values) else None
         case _:
             return None
+
+
+def _slice(name: str, given: list[n.Expr], values: list[ast.expr]) -> ast.expr | None:
+    """`xs.take(2)`, `s.slice(0, 3)` with literal positions are Python's slices."""
+    if not all(isinstance(a, n.IntLit) for a in given[1:]):
+        return None
+    match name, values:
+        case ("list.take", [value, end]):
+            bounds = ast.Slice(None, end, None)
+        case ("list.drop", [value, start]):
+            bounds = ast.Slice(start, None, None)
+        case ("list.slice" | "string.slice", [value, start, *end]):
+            bounds = ast.Slice(start, end[0] if end else None, None)
+        case _:
+            return None
+    return ast.Subscript(value, bounds, build.LOAD)
 
 
 def _both_plain(values: list[ast.expr]) -> bool:

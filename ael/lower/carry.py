@@ -29,7 +29,9 @@ def loop_of(b: Builder, body: n.Block, *, open_ended: bool, head: n.Expr | None 
     nodes: tuple[n.Node, ...] = (body,) if head is None else (body, head)
     carried = frozenset(_carried(body, b.tables))
     cheap = not any(b.facts.takes_time(node) or b.facts.calls(node) for node in nodes)
-    return Loop(carried, cheap, cheap and (open_ended or _feeds_itself(body, carried, b.tables)), body)
+    grows = any(not isinstance(local.type, FloatType | BoolType) for local in carried)
+    chunked = (open_ended and (cheap or grows)) or (grows and (not cheap or _feeds_itself(body, carried, b.tables)))
+    return Loop(carried, cheap, chunked, body)
 
 
 def _carried(body: n.Block, tables: Tables) -> Iterator[Local]:
@@ -48,12 +50,14 @@ def _reads(node: n.Node, tables: Tables) -> Iterator[Local]:
 
 
 def _feeds_itself(body: n.Block, carried: frozenset[Local], tables: Tables) -> bool:
-    """Whether a carried value may more than add up (made from two carried ones, or through a `let`), or is a text."""
+    """Whether a carried value may more than add up (made from two carried ones, by a call, or through a `let`), or is a text."""
     if any(not isinstance(local.type, IntType | FloatType | DecimalType | BoolType | ListType | MapType) for local in carried):
         return True
     for node in n.walk(body):
         match node:
             case n.Assign(value=value) if sum(local in carried for local in _reads(value, tables)) > 1:
+                return True
+            case n.Call() if (info := tables.calls.get(node)) is not None and info.kind == "function":
                 return True
             case n.Let(value=value) if any(local in carried for local in _reads(value, tables)):
                 return True
@@ -78,7 +82,7 @@ def assign(b: Builder, s: n.Assign) -> None:
         number = arithmetic(b, s.value)
         b.emit(build.assign(name, number.value))
         if number.bits > BITS or (number.bits == BITS and not isinstance(s.value, n.Binary | n.FieldAccess)):
-            _test_or_defer(b, name, "int", deferred=isinstance(s.value, n.Binary) and number.bits <= BITS + GROWTH)
+            _test_or_defer(b, name, "int", deferred=number.bits <= BITS + GROWTH)
     elif is_float(type) and isinstance(s.value, n.Binary):
         number = arithmetic(b, s.value)
         if not number.finite and _accumulates(b, local, s.value):
@@ -104,7 +108,7 @@ def _build(b: Builder, s: n.Assign, local: Local, name: str) -> None:
         key, value = b.values(arguments)
         b.emit(ast.Assign([ast.Subscript(build.name(name), key, build.STORE)], value))
     loop = b.function.loops[-1] if b.function.loops else None
-    if loop is not None and loop.cheap and local in loop.carried:
+    if loop is not None and (loop.cheap or loop.chunked) and local in loop.carried:
         loop.deferred[name] = "entries"
     else:
         b.emit(size_test(name, "entries"))
@@ -112,7 +116,7 @@ def _build(b: Builder, s: n.Assign, local: Local, name: str) -> None:
 
 def _test_or_defer(b: Builder, name: str, kind: Literal["int", "float", "text"], *, deferred: bool) -> None:
     innermost = b.function.loops[-1]
-    if deferred and innermost.cheap:
+    if deferred and (innermost.cheap or innermost.chunked):
         innermost.deferred[name] = kind
     else:
         b.emit(size_test(name, kind))

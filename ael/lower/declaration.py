@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from ael.check.program import CheckedModule, Local
 from ael.lower import build, names
 from ael.lower.convention import acts, two_forms
-from ael.lower.facts import Facts
 from ael.lower.halt import depth_test, halt_test
 from ael.lower.place import Places
 from ael.lower.scope import Builder, Drop, Function, Program, Result
@@ -106,7 +105,7 @@ class Declarations:
         function = Function(acting, depth)
         if depth:
             function.declared.add(names.DEPTH)
-        facts = Facts(body, self.module.tables, self.program.graph.recursive)
+        facts = self.program.facts_of(body, self.module.tables)
         return Builder(self.program, self.module, self.places, function, facts)
 
     def _tool(self, declaration: n.ToolDecl) -> None:

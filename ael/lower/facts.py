@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
-from ael.check.program import Meaning, Tables
+from ael.check.program import Local, Meaning, Tables
 from ael.lower.building import BUILDERS, in_place
 from ael.lower.graph import QUICK
 from ael.syntax import nodes as n
 
 _TIME, _CALLS, _RECURS, _BUILDS = 1, 2, 4, 8
 _LOOPS = (n.For, n.While, n.Lambda, n.ParallelFor, n.ParallelRecord)
+_SUMS = frozenset({"+", "-", "*"})
+BRIEF = 2_000
+"""What a brief function does at most, in nodes of the syntax tree, its calls included: some tens of microseconds."""
 
 
 class Facts:
-    """Facts of the nodes in `body`. `recursive`: functions that can come back to themselves."""
+    """Facts of the nodes in `body`.
 
-    def __init__(self, body: n.Node, tables: Tables, recursive: Collection[str] = ()) -> None:
+    `recursive`: functions that can come back to themselves. `brief`: what functions cost that end soon by themselves, which is those
+    that neither loop nor recur, nor call what does: no test of the flag has to stand around a call of one.
+    """
+
+    def __init__(
+        self, body: n.Node, tables: Tables, recursive: Collection[str] = (), brief: Mapping[str, int] | None = None
+    ) -> None:
         self._tables = tables
         self._recursive = recursive
+        self._brief = brief if brief is not None else {}
         nodes: list[n.Node] = [body]
         parents = [0]
         at = 0
@@ -27,27 +37,46 @@ class Facts:
                 nodes.append(child)
                 parents.append(at)
             at += 1
-        marks = [self._own(node) for node in nodes]
+        self.cost = len(nodes)
+        """Of running `body` once, where it is brief."""
+        self._use: dict[Local, bool] = {}
+        marks = [self._own(node, nodes[parent]) for node, parent in zip(nodes, parents, strict=True)]
         self.in_place: frozenset[n.Assign] = frozenset()
         """Assignments that change a list or map in place."""
         if any(mark & _BUILDS for mark in marks):
             self.in_place = in_place(body, tables)
             quick = {s.value for s in self.in_place}
             marks = [mark & ~_TIME if node in quick else mark for node, mark in zip(nodes, marks, strict=True)]
+        if self.cost > BRIEF:
+            marks[0] |= _TIME
         for at in range(len(nodes) - 1, 0, -1):
             marks[parents[at]] |= marks[at]
         self._marks = dict(zip(nodes, marks, strict=True))
 
-    def _own(self, node: n.Node) -> int:
-        if isinstance(node, n.Call):
-            return self._call(node)
-        if isinstance(node, _LOOPS) or (isinstance(node, n.Binary) and node.op in ("in", "not in")):
-            return _TIME
-        if isinstance(node, n.Reference | n.FieldAccess):
-            meaning = self._tables.resolved.get(node)
-            if isinstance(meaning, Meaning) and meaning.kind == "function" and meaning.name in self._recursive:
-                return _RECURS
-        return 0
+    def _own(self, node: n.Node, parent: n.Node) -> int:
+        match node:
+            case n.Call():
+                return self._call(node)
+            case n.Reference():
+                return self._reference(node, parent)
+            case n.Binary(op=op):
+                return _TIME if op in ("in", "not in") else 0
+            case n.FieldAccess():
+                return self._mention(self._tables.resolved.get(node))
+            case _:
+                return _TIME if isinstance(node, _LOOPS) else 0
+
+    def _reference(self, node: n.Reference, parent: n.Node) -> int:
+        meaning = self._tables.resolved.get(node)
+        if isinstance(meaning, Local):
+            summed = isinstance(parent, n.Binary) and (parent.op in _SUMS or (parent.op == "/" and parent.left is node))
+            self._use[meaning] = summed and self._use.get(meaning, True)
+            return 0
+        return self._mention(meaning)
+
+    def _mention(self, meaning: object) -> int:
+        recurs = isinstance(meaning, Meaning) and meaning.kind == "function" and meaning.name in self._recursive
+        return _RECURS if recurs else 0
 
     def _call(self, node: n.Call) -> int:
         info = self._tables.calls.get(node)
@@ -55,6 +84,9 @@ class Facts:
             return 0
         match info.kind:
             case "function":
+                if info.name in self._brief:
+                    self.cost += self._brief[info.name]
+                    return 0
                 return _CALLS | (_RECURS if info.name in self._recursive else 0)
             case "effect":
                 return _CALLS
@@ -72,9 +104,13 @@ class Facts:
         return bool(self._marks[node] & _TIME)
 
     def calls(self, node: n.Node) -> bool:
-        """Whether `node` calls any code of the program or waits for anything."""
+        """Whether `node` calls code of the program that is not brief, or waits for anything."""
         return bool(self._marks[node] & _CALLS)
 
     def recurs(self, node: n.Node) -> bool:
         """Whether `node` mentions a recursive function."""
         return bool(self._marks[node] & _RECURS)
+
+    def only_summed(self, local: Local) -> bool:
+        """Whether a variable is used, and only as an operand of `+ - *` or as a dividend."""
+        return self._use.get(local, False)

@@ -41,6 +41,8 @@ class Graph:
             name for name, number in self.component.items() if sizes[number] > 1 or name in self._edges[name]
         )
         """Functions that can be called again before they have come back, by way of functions, lambdas or function values."""
+        self.order = tuple(self.component)
+        """All functions, those that are called before those that call them (but for recursion)."""
 
 
 def _edges(checked: CheckedProgram) -> dict[str, frozenset[str]]:

@@ -75,6 +75,8 @@ def arithmetic(b: Builder, e: n.Expr) -> Number:
             if isinstance(inner.value, ast.Constant):
                 return Number(build.const(-inner.value.value), inner.bits)  # type: ignore[operator, arg-type]
             return Number(ast.UnaryOp(ast.USub(), inner.value), inner.bits, inner.finite, inner.product)
+        case n.Reference() if b.tables.resolved.get(e) in b.unchecked:
+            return Number(b.value(e), finite=False)
         case _:
             return Number(b.value(e), int_bits(b, e) if is_int(b.type(e)) else 0)
 

@@ -38,7 +38,8 @@ def outlined(b: Builder, span: Span) -> Iterator[None]:
     if shared:
         body.insert(0, ast.Nonlocal(shared))
     made = f"_o{b.temp()}"
-    b.emit(build.if_(build.const(False), [build.assign(name, build.const(None)) for name in shared if name.startswith("_")]))
+    if shared:  # what is assigned only inside has to be a variable outside, too
+        b.emit(build.if_(build.const(False), [build.assign(name, build.const(None)) for name in shared]))
     b.emit(build.define(made, build.arguments([]), body, acting=outer.acting))
     called: ast.expr = build.call(made)
     if outer.acting:

@@ -107,8 +107,27 @@ class Program:
     names: names.Names = field(default_factory=names.Names)
     constants: dict[str, object] = field(default_factory=dict)
     """Values that the code reaches by a global name: containers and others that no Python literal writes."""
+    brief: dict[str, int] = field(default_factory=dict)
+    """Functions that end soon by themselves, and what they cost (`facts.py`)."""
+    facts: dict[n.Node, Facts] = field(default_factory=dict)
+    """By the body of a callable."""
     checkers: dict[Type, str] = field(default_factory=dict)
     shapes: dict[Type, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in self.graph.order:
+            module, declaration = self.checked.declarations[name]
+            assert isinstance(declaration, n.FunctionDecl)
+            body = declaration.body
+            facts = self.facts_of(body, self.checked.modules[module].tables)
+            if name not in self.graph.recursive and not facts.takes_time(body) and not facts.calls(body):
+                self.brief[name] = facts.cost
+
+    def facts_of(self, body: n.Node, tables: Tables) -> Facts:
+        """The facts of a callable's body."""
+        if body not in self.facts:
+            self.facts[body] = Facts(body, tables, self.graph.recursive, self.brief)
+        return self.facts[body]
 
     def constant(self, value: object, qualified: str | None = None) -> ast.expr:
         """An expression for a constant value: a literal where there is one, else a global name."""
@@ -164,6 +183,8 @@ class Builder:
     """Binders of `catch` arms -> the variable of the exception, so that `fail e` raises the very same."""
     untested: bool = False
     """Whether a recursive function may be called only after a test that is still to be made here (`recursion.py`)."""
+    unchecked: set[Local] = field(default_factory=set)
+    """Float variables that may not be finite: each use of them is part of a sum that is tested."""
     positions: set[Local] = field(default_factory=set)
     """Int variables that are never negative."""
     bits: dict[Local, int] = field(default_factory=dict)

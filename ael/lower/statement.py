@@ -10,7 +10,7 @@ from ael.lower import build, names
 from ael.lower.assertion import assert_
 from ael.lower.carry import assign
 from ael.lower.loop import for_, jump, while_
-from ael.lower.number import BITS, finish_int, int_bits, is_int
+from ael.lower.number import BITS, finish_float, finish_int, int_bits, is_float, is_int
 from ael.lower.operator import arithmetic
 from ael.lower.recursion import test_before
 from ael.lower.scope import Builder, Destination, Drop, Give, Result
@@ -79,6 +79,14 @@ def _let(b: Builder, s: n.Let) -> None:
             b.emit(build.assign(name, kept))
             return
         b.bits[local] = int_bits(b, s.value)
+    elif is_float(b.program.resolve(local.type)) and not local.mutable and isinstance(s.value, n.Binary):
+        number = arithmetic(b, s.value)
+        if b.facts.only_summed(local):
+            b.emit(build.assign(name, number.value))  # what is not finite stays so in the sums that use it, which are tested
+            b.unchecked.update({local} if not number.finite else ())
+        else:
+            b.emit(build.assign(name, finish_float(b, number)))
+        return
     b.into(s.value, Give(name))
 
 

@@ -52,7 +52,11 @@ def string_lines(text: str) -> list[str]:
 
 def string_slice(text: str, start: int, end: int | None = None) -> str:
     """From `start` up to `end`, which is not included; without `end` the rest."""
-    return text[max(start, 0) :] if end is None else text[max(start, 0) : max(end, 0)]
+    if start < 0:
+        start = 0
+    if end is None:
+        return text[start:]
+    return text[start : end if end > 0 else 0]
 
 
 def string_index_of(text: str, part: str) -> int | None:
