@@ -6,7 +6,7 @@ from ael.check.builtin import EFFECT_SIGNATURES, FUNCTIONS, METHODS, RECEIVERS, 
 from ael.check.checker import DISCARD, UNKNOWN, Checker
 from ael.check.collect import LATER, Kind, Symbol
 from ael.check.constant import FAILED, exact
-from ael.check.kind import INT, STRING, plain, without_null
+from ael.check.kind import INT, STRING, plain, sure, without_null
 from ael.check.module import kind_text, member, report_unknown, seen, visible
 from ael.check.narrow import path_of
 from ael.check.program import Meaning
@@ -121,7 +121,7 @@ def value_of(c: Checker, node: n.Expr, symbol: Symbol, expected: Type | None) ->
                 message = f"`{symbol.name.rpartition('.')[2]}` has type parameters: pass `fn(x) => …` that calls it"
                 c.report("AEL0314", message, node.span)
                 return UNKNOWN
-            return FunctionType(tuple(p.type for p in signature.parameters), signature.result, signature.fails)
+            return sure(FunctionType(tuple(p.type for p in signature.parameters), signature.result, signature.fails))
         case "unknown" | "agent" | "skill" | "mcp":
             return UNKNOWN
         case "tool" | "node":

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ael.check.checker import Checker
 from ael.check.generic import Bindings, is_open, put, unify, unknown_left
-from ael.check.kind import plain
+from ael.check.kind import plain, sure
 from ael.check.literal import is_number
 from ael.check.suggest import did_you_mean
 from ael.data import dataclass
@@ -214,7 +214,7 @@ def finish(c: Checker, node: n.Call, what: str, result: Type, bindings: Bindings
     """The result of a generic call, its type parameters put in place; one that nothing says is reported."""
     made = put(result, bindings)
     if not is_open(made):
-        return made
+        return sure(made)
     if expected is not None:
         unify(c, made, expected, bindings)
         made = put(result, bindings)

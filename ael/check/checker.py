@@ -14,7 +14,7 @@ from ael.check.advice import hints
 from ael.check.collect import Collected, ModuleScope, Symbol
 from ael.check.constant import Constants
 from ael.check.define import Definer
-from ael.check.kind import BOOL, loose
+from ael.check.kind import BOOL, loose, vague
 from ael.check.module import find
 from ael.check.program import Local
 from ael.check.types import BUILT_IN
@@ -26,7 +26,7 @@ from ael.types.definition import AliasDef
 from ael.types.relate import fits as relate_fits
 from ael.types.relate import join as relate_join
 from ael.types.text import show
-from ael.types.type import FunctionType, Named, Never, Type, UnitType, Unknown
+from ael.types.type import FunctionType, ListType, MapType, Named, Never, Type, UnitType, Unknown
 
 UNKNOWN = Unknown()
 _NEVER = Never()
@@ -246,7 +246,9 @@ class Checker:
         return type
 
     def mismatch(self, node: n.Node, found: Type, expected: Type, why: str = "") -> None:
-        """Report that a value is not what is expected."""
+        """Report that a value is not what is expected, unless a mistake that was reported already has a part in either."""
+        if vague(found) or vague(expected):
+            return
         if not why and self.reason[0] is node:
             why = self.reason[1]
         if not self.fits(loose(found), loose(expected)):
@@ -344,6 +346,8 @@ class Checker:
 def show_pair(a: Type, b: Type) -> tuple[str, str]:
     """Both types as source writes them, with their modules where they would look alike."""
     left, right = show(a), show(b)
+    if isinstance(a, ListType | MapType) and isinstance(a.item if isinstance(a, ListType) else a.value, Never):
+        return ("an empty list" if isinstance(a, ListType) else "an empty map"), f"`{right}`"
     if left == right and isinstance(a, Named) and isinstance(b, Named):
         return f"`{a.name}`", f"`{b.name}`"
     return f"`{left}`", f"`{right}`"

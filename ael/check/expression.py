@@ -13,7 +13,7 @@ from ael.check.checker import DISCARD, UNIT, UNKNOWN, Body, Checker, Handler
 from ael.check.exhaustive import Matrix, report_missing, unreachable
 from ael.check.failure import catch, try_
 from ael.check.generic import is_open
-from ael.check.kind import INT, has_null
+from ael.check.kind import INT, has_null, sure
 from ael.check.loop import enter, items
 from ael.check.narrow import path_of
 from ael.check.operator import binary, unary
@@ -147,9 +147,7 @@ def lambda_(c: Checker, node: n.Lambda, expected: Type | None) -> Type:
     elif found == UNIT and isinstance(body, n.Block) and not isinstance(result, Unknown):
         found = UNKNOWN
     fails = frozenset(inner.passed)
-    return FunctionType(
-        types, result if result is not None and found != UNKNOWN else UNKNOWN if found == UNKNOWN else found, fails
-    )
+    return sure(FunctionType(types, found if result is None or isinstance(found, Unknown) else result, fails))
 
 
 def _parameter(c: Checker, node: n.LambdaParameter, hint: Type | None, wanted: Type | None) -> Type:
@@ -228,7 +226,7 @@ def parallel_for(c: Checker, node: n.ParallelFor, expected: Type | None) -> Type
     if isinstance(result, Unknown):
         return UNKNOWN
     bounds = found if isinstance(found, ListType) else ListType(item)
-    return ListType(result, bounds.min, bounds.max)
+    return sure(ListType(result, bounds.min, bounds.max))
 
 
 def _branch(c: Checker, node: n.Node, body: n.Expr, expected: Type | None) -> Type:
@@ -253,7 +251,7 @@ def parallel_record(c: Checker, node: n.ParallelRecord, expected: Type | None) -
             c.report("AEL0201", f"the branch `{branch.name.text}` stands here twice", branch.name.span)
         fields[branch.name.text] = found
         c.tables.fields[branch] = branch.name.text
-    return AnonymousRecord(tuple(fields.items()))
+    return sure(AnonymousRecord(tuple(fields.items())))
 
 
 def range_(c: Checker, node: n.Range, expected: Type | None) -> Type:

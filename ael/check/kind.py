@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from ael.types.type import (
+    AnonymousRecord,
     BoolType,
     BytesType,
     DecimalType,
     FileType,
     FloatType,
+    FunctionType,
     IntType,
     ListType,
     LiteralType,
@@ -16,6 +18,7 @@ from ael.types.type import (
     StringType,
     Type,
     UnionType,
+    Unknown,
     union,
 )
 
@@ -83,3 +86,25 @@ def loose(type: Type) -> Type:
             return plain(UnionType(tuple(loose(m) for m in members)))
         case _:
             return plain(type)
+
+
+def vague(type: Type) -> bool:
+    """Whether a mistake that was reported already has a part in the type."""
+    match type:
+        case Unknown():
+            return True
+        case ListType(inner) | MapType(inner):
+            return vague(inner)
+        case UnionType(members):
+            return any(vague(m) for m in members)
+        case FunctionType(parameters, result):
+            return vague(result) or any(vague(p) for p in parameters)
+        case AnonymousRecord(fields):
+            return any(vague(t) for _, t in fields)
+        case _:
+            return False
+
+
+def sure(type: Type) -> Type:
+    """The type, or `Unknown` for one in which a mistake has a part: whatever touches it is not reported again."""
+    return Unknown() if vague(type) else type

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from ael.check.checker import DISCARD, UNKNOWN, Checker
 from ael.check.constant import exact, number_kind
-from ael.check.kind import BOOL, DECIMAL, FLOAT, INT, NULL, STRING
+from ael.check.kind import BOOL, DECIMAL, FLOAT, INT, NULL, STRING, sure
 from ael.syntax import nodes as n
 from ael.types.definition import EnumDef
 from ael.types.text import has_text, show
@@ -218,7 +218,7 @@ def list_literal(c: Checker, node: n.ListLit, expected: Type | None) -> Type:
         for item in node.items:
             c.check(item, JsonType())
         return ListType(JsonType())
-    return ListType(alike(c, node.items), count, count) if count else ListType(Never(), 0, 0)
+    return sure(ListType(alike(c, node.items), count, count)) if count else ListType(Never(), 0, 0)
 
 
 def alike(c: Checker, items: tuple[n.Expr, ...]) -> Type:
@@ -290,7 +290,7 @@ def map_literal(c: Checker, node: n.MapLit, expected: Type | None) -> Type:
             c.check(entry.value, JsonType())
         return MapType(JsonType())
     values = tuple(entry.value for entry in node.entries)
-    return MapType(alike(c, values), None, count) if count else MapType(Never(), 0, 0)
+    return sure(MapType(alike(c, values), None, count)) if count else MapType(Never(), 0, 0)
 
 
 def _keys(c: Checker, node: n.MapLit) -> None:

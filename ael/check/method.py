@@ -8,7 +8,7 @@ from ael.check.builtin import METHODS, RECEIVERS, Builtin
 from ael.check.checker import DISCARD, UNKNOWN, Checker
 from ael.check.failure import can_fail
 from ael.check.generic import Bindings, is_open, put
-from ael.check.kind import plain, without_null
+from ael.check.kind import plain, sure, without_null
 from ael.check.operator import sortable
 from ael.check.program import CallInfo
 from ael.check.suggest import did_you_mean
@@ -91,7 +91,7 @@ def ordinary(
     if builtin.name in ("release", "final", "json"):
         _data_only(c, node, found[0], what)
     if not is_open(result):
-        return result
+        return sure(result)
     if "?T" not in bindings and not is_open(put(result, {"?T": Never()})):
         bindings["?T"] = Never()
     if expected is not None and expected is not DISCARD and isinstance(result, Variable):

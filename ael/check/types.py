@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ael.check.bounds import bounded
 from ael.check.collect import ModuleScope, Symbol
+from ael.check.kind import sure
 from ael.check.module import kind_text, member, report_unknown, seen, visible
 from ael.check.suggest import did_you_mean
 from ael.diagnostics.diagnostic import Label, Place
@@ -105,7 +106,7 @@ class TypeWriter:
             case n.FunctionType(parameters=parameters, result=result):
                 with_guard = self.definer.guard()
                 with with_guard:
-                    return FunctionType(tuple(self.type_of(p) for p in parameters), self.type_of(result))
+                    return sure(FunctionType(tuple(self.type_of(p) for p in parameters), self.type_of(result)))
 
     def _union(self, node: n.UnionType, members: tuple[n.TypeExpr, ...]) -> Type:
         whole = union(*(self.type_of(member) for member in members))
@@ -235,7 +236,7 @@ class TypeWriter:
         if name == "Map" and not isinstance(inner[0], StringType | Unknown):
             self._report("AEL0303", f"the keys of a map are `String`, not `{show(inner[0])}`", node.arguments[0])
         made: Type = ListType(inner[0]) if name == "List" else MapType(inner[1])
-        return bounded(self.definer, self.scope, name, made, node.bounds) if node.bounds else made
+        return sure(bounded(self.definer, self.scope, name, made, node.bounds) if node.bounds else made)
 
     def _report(self, code: str, message: str, node: n.Node) -> None:
         self.bag.report(code, message, self.scope.source, node.span)

@@ -1,7 +1,5 @@
 """`match`: what is missing, what is never reached, what patterns bind."""
 
-# ruff: noqa: E501 (messages are quoted whole)
-
 from __future__ import annotations
 
 import itertools
