@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from ael.source import Span
 from ael.syntax.actions.context import Context
+from ael.syntax.hints import hint
 from ael.syntax.tables import ACTION, GOTO, LEFT, LENGTH, SYMBOLS, TERMINALS
 from ael.syntax.words import DOC, END, FIELD_WORD, FLOAT, INT, IS_RESERVED, IS_SOFT, NAME, NEWLINE, STRING, STRING_HEAD, WORDS
 
 _SPELLING = {number: text for text, number in (*SYMBOLS.items(), *WORDS.items())}
-_IS_WORD = str.isidentifier
 _MOST = 6
 """Alternatives that a message lists."""
 
@@ -83,15 +83,6 @@ _GROUPS: tuple[tuple[str, frozenset[int], frozenset[int]], ...] = (
     ("a name", _kinds("NAME"), _kinds("NAME", "FIELD_WORD")),
 )  # fmt: skip
 
-_FOREIGN = {
-    "def": "`fn`", "func": "`fn`", "function": "`fn`", "fun": "`fn`", "proc": "`fn`", "class": "`record`", "struct": "`record`",
-    "data": "`record`", "interface": "`service`", "trait": "`service`", "import": "`use`", "include": "`use`", "from": "`use`",
-    "elif": "`else if`", "elsif": "`else if`", "switch": "`match`", "case": "`match`", "throw": "`fail`", "raise": "`fail`",
-    "None": "`null`", "nil": "`null`", "undefined": "`null`", "True": "`true`", "False": "`false`", "export": "`pub`", "public": "`pub`",
-    "val": "`let`", "mut": "`var`", "async": "nothing: calls wait by themselves", "await": "nothing: calls wait by themselves",
-    "except": "`catch`", "finally": "nothing: there is no `finally`",
-}  # fmt: skip
-
 
 def explain(context: Context, states: list[int], at: int, kind: int) -> tuple[str, str, tuple[str, ...], Span]:
     """Code, message, notes and place for token `at`, which does not fit the stack."""
@@ -101,12 +92,13 @@ def explain(context: Context, states: list[int], at: int, kind: int) -> tuple[st
     if not possible and states[-1] != states[0] and not ACTION[states[-1]]:
         possible = {END}
     in_code = kind in _STATEMENT_WORDS and WORDS["match"] in possible
-    if kind in IS_RESERVED and NAME in possible and not in_code and len(states) > 1:
+    in_type = WORDS["fn"] in possible and WORDS["match"] not in possible
+    if kind in IS_RESERVED and NAME in possible and not in_code and not in_type and len(states) > 1:
         note = "it may be the name of a field or an argument, before a `:` or after a `.`"
         return "AEL0102", f"`{text}` is a reserved word, and cannot be a name here", (note,), span
     before = tokens.texts[at - 1] if at > 0 else ""
-    hints = _hints(text, before, possible, tokens.texts[at + 1 : at + 2])
-    return "AEL0101", f"expected {_list(possible)}, found {_found(text, kind)}", hints, span
+    clue = hint(text, before, tokens.texts[at + 1] if at + 1 < len(tokens.texts) else "", possible)
+    return "AEL0101", f"expected {_list(possible)}, found {_found(text, kind)}", (clue,) if clue else (), span
 
 
 def _fits(states: list[int], kind: int) -> bool:
@@ -134,7 +126,7 @@ def _list(possible: set[int]) -> str:
             rest -= members
     if FIELD_WORD in rest:
         rest -= {FIELD_WORD}
-    others = sorted(_word(k) for k in rest)
+    others = sorted({_word(k) for k in rest})
     words += others[: max(1, _MOST - len(words))]
     if len(others) > max(1, _MOST - len(words) + len(others[:_MOST])):
         words.append("…")
@@ -167,28 +159,3 @@ def _found(text: str, kind: int) -> str:
         return "a string"
     shown = text if len(text) <= 40 else f"{text[:40]}…"
     return f"the word `{shown}`" if kind in IS_RESERVED or kind in IS_SOFT else f"`{shown}`"
-
-
-def _hints(text: str, before: str, possible: set[int], after: list[str]) -> tuple[str, ...]:
-    """What the user most likely meant."""
-    if text in _FOREIGN:
-        return (f"`{text}` is written {_FOREIGN[text]} in AEL",)
-    if before in _FOREIGN and before != "from":
-        return (f"`{before}` is written {_FOREIGN[before]} in AEL",)
-    if text == "=" and SYMBOLS["=="] in possible:
-        return ("`==` compares; `=` gives a name a value, as a statement of its own",)
-    if text == "=" and before in ("+", "-", "*", "/"):
-        return (f"write `x = x {before} …`",)
-    if text == before == "&" or (text == "&" and after == ["&"]):
-        return ("`&&` is written `and`",)
-    if text == "|" and after == ["|"]:
-        return ("`||` is written `or`",)
-    if text in ("let", "var") and WORDS["const"] in possible:
-        return (f"`{text}` stands in a body; a value of the whole module is a `const`",)
-    if text == "{" and WORDS["as"] not in possible and SYMBOLS["("] in possible and SYMBOLS[","] in possible:
-        return ("the fields of a variant stand in parentheses: `Circle(radius: Float)`",)
-    if _IS_WORD(text) and NEWLINE in possible and SYMBOLS[","] in possible:
-        return ("what stands in braces stands on lines of its own, or with `,` between",)
-    if _IS_WORD(text) and NEWLINE in possible and text not in WORDS:
-        return ("a statement ends with its line",)
-    return ()

@@ -117,6 +117,8 @@ class _Lexer:
         self.first = 0
         self.reported = 0
         self.sound = True
+        self.clean = True
+        self.early = False
         self.deep = False
         self.lost = False
         self.jumped = False
@@ -168,19 +170,22 @@ class _Lexer:
             elif group == _NUMBER:
                 kind = number_kind(value)
                 if kind < 0 or at - start > MAX_DIGITS:
-                    kind = self.bad_number(value, start, at)
+                    kind, value = self.bad_number(value, start, at)
             elif group == _COMMENT:
                 self.comment(start, at, trailing=not newline)
                 continue
             elif group == _END:
                 break
             else:
-                self.sound = False
+                if newline and not stack:
+                    self.early = True
+                else:
+                    self.clean = False
+                tokens.doubtful.add(len(kinds))
                 if self.reported < MAX_PROBLEMS:
                     code, message, place, notes = unexpected(text, start)
                     at = place.end
                     self.problem(code, message, *place, *notes)
-                newline = False
                 continue
 
             # Whether a newline before it ends something, or begins a declaration.
@@ -195,6 +200,7 @@ class _Lexer:
                         self.finish(start)
                         self.indent, named, in_braces = indent, False, False
                         chain_from = len(kinds)
+                    self.clean, self.early = self.clean and not self.early, False
                     if self.doc:
                         self.flush_doc(start, keep=begins)
                 else:
@@ -307,9 +313,9 @@ class _Lexer:
         at = len(tokens.kinds)
         if at > self.first:
             self.push(END, offset, offset, "")
-            tokens.pieces.append(Piece(self.first, at, self.sound, self.deep))
+            tokens.pieces.append(Piece(self.first, at, self.sound, self.clean, self.deep))
         self.first = len(tokens.kinds)
-        self.sound, self.deep, self.lost, self.word = True, False, False, -1
+        self.sound, self.clean, self.deep, self.lost, self.word = True, True, False, False, -1
 
     def push(self, kind: int, start: int, end: int, text: str) -> None:
         """Add a token."""
@@ -383,21 +389,21 @@ class _Lexer:
         else:
             width, end = (2 if text[start] == "r" else 1), _line_end(text, at)
             note = 'a string ends in its line; `"""` begins one of several lines'
-        self.lost = True
+        self.lost, self.sound = True, False
         self.problem("AEL0003", f"this {what} has no end", start, start + width, note)
         return end
 
-    def bad_number(self, text: str, start: int, end: int) -> int:
-        """Report a number that is none."""
+    def bad_number(self, text: str, start: int, end: int) -> tuple[int, str]:
+        """Report a number that is none; what to read in its place."""
         code, message, notes = number_problem(text)
+        self.clean = False
         self.problem(code, message, start, end, *notes)
-        return INT
+        return INT, "0"
 
     # --- brackets ----------------------------------------------------------------------------------------------------
 
     def problem(self, code: str, message: str, start: int, end: int, *notes: str) -> None:
-        """Report, and do not parse the declaration."""
-        self.sound = False
+        """Report."""
         self.reported += 1
         if self.reported == MAX_PROBLEMS:
             notes = (*notes, "further problems of this file are not shown")
@@ -406,6 +412,7 @@ class _Lexer:
 
     def report_open(self, opened: _Open) -> None:
         """Say that a bracket or string is never closed, where it opens; not when a string without an end may have eaten the other half."""
+        self.sound = False
         if self.lost:
             return
         if opened.text[0] == '"':
@@ -424,6 +431,7 @@ class _Lexer:
 
     def mismatch(self, closer: str, at: int) -> None:
         """Report a closing bracket that does not match, and pass over it or what it should have closed."""
+        self.sound = False
         stack = self.stack
         if any(o.text == BRACKETS[closer] for o in stack[-4:]):
             while stack[-1].text != BRACKETS[closer]:
@@ -434,6 +442,7 @@ class _Lexer:
 
     def too_deep(self, at: int) -> int:
         """Report brackets that nest too deep; where to go on."""
+        self.sound = False
         message = f"brackets, blocks and interpolations nest at most {MAX_NESTING} deep"
         self.problem("AEL0008", message, at, at + 1, "move the inner part into a function or a `let`")
         return _next_declaration(self.source.text, at)

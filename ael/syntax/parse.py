@@ -77,7 +77,7 @@ def _parse_piece(context: Context, piece: Piece, start: int) -> Any:
     """The tree of one declaration, None when it was reported."""
     if not piece.sound:
         return None
-    context.broken = False
+    context.broken = not piece.clean
     made = _run(context, piece, start)
     if context.broken or (piece.deep and not check_depth(context, made)):
         return None

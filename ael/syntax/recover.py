@@ -24,6 +24,9 @@ _CLOSERS = frozenset(")]}")
 
 def report_error(context: Context, states: list[int], at: int, kind: int) -> None:
     """Report that token `at` cannot stand where it stands."""
+    if not context.tokens.doubtful.isdisjoint((at - 1, at)):
+        context.broken = True
+        return
     code, message, notes, span = explain(context, states, at, kind)
     context.problem(code, message, span.start, span.end, *notes)
 

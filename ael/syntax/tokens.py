@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ael.data import dataclass, field
 from ael.source import Source, Span
 
 MAX_NESTING = 64
@@ -26,13 +25,15 @@ MAX_DIGITS = 1_233
 class Piece(NamedTuple):
     """The tokens of one declaration: `first` included, `end` (the index of its end token) not.
 
-    `sound` is false when its brackets, strings or characters were reported: it is not parsed, so that nothing is told twice.
+    `sound` is false when its brackets or strings were reported: it is not parsed, so that nothing is told twice. `clean` is false when a
+    character or number was: it is parsed for what else is wrong, but left out.
     `deep` says that its tree may be too deep and has to be measured.
     """
 
     first: int
     end: int
     sound: bool
+    clean: bool
     deep: bool
 
 
@@ -47,7 +48,19 @@ class RawComment(NamedTuple):
 class Tokens:
     """Kinds are numbers of `tables.TERMINALS`. A doc comment's token stands where the next token starts; its own place is in `docs`."""
 
-    __slots__ = ("comments", "doc_lines", "docs", "ends", "kinds", "module_doc", "pieces", "source", "starts", "texts")
+    __slots__ = (
+        "comments",
+        "doc_lines",
+        "docs",
+        "doubtful",
+        "ends",
+        "kinds",
+        "module_doc",
+        "pieces",
+        "source",
+        "starts",
+        "texts",
+    )
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -61,3 +74,5 @@ class Tokens:
         self.comments: list[RawComment] = []
         self.module_doc: tuple[str, Span] | None = None
         self.pieces: list[Piece] = []
+        self.doubtful: set[int] = set()
+        """Tokens before which a character was passed over, so that what does not fit there has been told."""

@@ -70,19 +70,19 @@ FN = WORDS["fn"]
 TOOL = WORDS["tool"]
 MCP = WORDS["mcp"]
 
-_CLAUSES = _kinds(
+CLAUSES = _kinds(
     "needs", "repeat", "timeout", "limit", "approval", "taints", "parallel", "retry", "model", "policy", "grants", "deny", "tools",
     "skills", "budget", "attempts", "tool_choice", "history", "version", "fails", "key", "when", "by",
 )  # fmt: skip
 
-CONTINUES_AFTER_BODY = CONTINUES | (_CLAUSES - {MODEL}) | _kinds("{", "extern")
+CONTINUES_AFTER_BODY = CONTINUES | (CLAUSES - {MODEL}) | _kinds("{", "extern")
 """What can follow a `}` in a declaration: it may have ended an expression in a clause."""
 
 CONTINUES_IN_BODY: dict[int, frozenset[int]] = {
-    WORDS["service"]: _CLAUSES,
-    WORDS["mcp"]: _CLAUSES | _kinds("as"),
+    WORDS["service"]: CLAUSES,
+    WORDS["mcp"]: CLAUSES | _kinds("as"),
     WORDS["agent"]: _kinds("when", "otherwise", "on", "up"),
-    WORDS["tenant"]: _CLAUSES,
+    WORDS["tenant"]: CLAUSES,
 }
 """Words before which a newline ends nothing directly in the body of a declaration that begins with the key."""
 

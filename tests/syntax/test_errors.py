@@ -47,6 +47,18 @@ def message(text: str, kind: FileKind = "module") -> str:
             "expected `examples`, `input`, `instructions` or `require`, found the word `let`",
         ),
         ("fn f() {\n  let x\n}", "expected `:` or `=`, found `}`"),
+        ("fn f() { let r = Ticket { a: 1 } }", "a record is made with parentheses, as in `Ticket(id: 1)`"),
+        ("fn f() { if (x == 1) return 2 }", "what is done under a condition stands in braces"),
+        ("fn f() { x ? 1 : 2 }", "a choice between values is `if x { 1 } else { 2 }`"),
+        ("tool t(x: Int): Int needs a {}", "the type of a result follows `->`"),
+        ("fn f(x) {}", "a parameter has a type, as in `id: String`"),
+        ("fn f() {\n  needs a.b\n}", "the clause `needs` stands between a signature and its `{`"),
+        ("node n() policy loop(steps = 8) {}", "an argument is named with `:`"),
+        ("record R { a: String[] }", "a list is `List<String>`"),
+        ("agent a() {\n  start -> b\n}", "an agent has edges only: `edge a -> b(a)`"),
+        ("agent a() { edge b -> c if x }", "the condition of an edge begins with `when`"),
+        ('model m { provider: "x" }', "no `:` stands between `provider` and its value"),
+        ("type T = enum { A }", "expected a type, found the word `enum`"),
         ("const C = ", "expected an expression, found the end of the declaration"),
     ],
 )
@@ -92,3 +104,16 @@ def test_a_file_of_nothing_but_mistakes_has_an_end() -> None:
     _, found = parse("fn f() {\n" + "a b\n" * 1_000 + "}\n")
     assert len(found) == 200
     assert "further problems of this file are not shown" in found[-1].notes
+
+
+def test_a_character_that_means_nothing_hides_no_other_mistake_and_brings_none() -> None:
+    assert [code for code, _, _ in problems("fn f() {\n  a; b\n  'x'\n  let y =\n}")] == [
+        "AEL0006",
+        "AEL0006",
+        "AEL0006",
+        "AEL0101",
+    ]
+    assert problems("fn f() {\n  a ! b\n  5parsecs\n}\nfn g() {}") == [("AEL0006", 2, 5), ("AEL0004", 3, 3)]
+    module, found = parse("role a\n@fn f() {}\nfn g() {}")
+    assert [d.code for d in found] == ["AEL0006"]
+    assert [type(d).__name__ for d in module.declarations] == ["RoleDecl", "FunctionDecl"]
