@@ -103,7 +103,7 @@ def _print_trace(spans: SpanList, args: argparse.Namespace) -> None:
         for span in sorted(spans.spans, key=lambda s: s.sequence):
             print(json.dumps(plain(span), ensure_ascii=False), file=sys.stderr)
         return
-    for line in lines(spans.spans):
+    for line in lines(spans.spans, short=True):
         print(clean(line), file=sys.stderr)
 
 

@@ -35,11 +35,12 @@ class Progress:
             case e.BudgetReached(spender=spender, limit=limit, percent=percent) if percent >= 90 and limit in _SCARCE:
                 self._line(f"{spender} has used {percent} % of its {limit}", _YELLOW)
             case e.Retried(target=target, wait=wait, reason=reason, attempt=attempt):
-                self._line(f"{target}: attempt {attempt} failed ({reason}); again in {wait:.1f} s", _YELLOW)
+                self._line(f"{_short(target)}: attempt {attempt} failed ({reason}); again in {wait:.1f} s", _YELLOW)
             case e.FellBack(model=model, to=to, reason=reason):
-                self._line(f"{model} is unavailable ({reason}); asking {to}", _YELLOW)
-            case e.ApprovalDecided(tool=tool, approved=approved, by=by):
-                self._line(f"{tool} {'approved' if approved else 'denied'} by {by}", _GREEN if approved else _RED)
+                self._line(f"{_short(model)} is unavailable ({reason}); asking {_short(to)}", _YELLOW)
+            case e.ApprovalDecided(tool=tool, approved=approved, by=by, path=path):
+                said = f"{_indent(path)}{_short(tool)} {'approved' if approved else 'denied'} by {by}"
+                self._line(said, _GREEN if approved else _RED)
             case _ if self.verbose:
                 self._detail(event)
             case _:
@@ -51,12 +52,11 @@ class Progress:
                 self._line(f"{_indent(path)}{_short(node)}", _BOLD)
             case e.TurnFinished(model=model, usage=usage, cost=cost, seconds=seconds, path=path):
                 spent = f"{usage.total} tokens{' (estimated)' if usage.estimated else ''}{_money(cost)}"
-                self._line(f"{_indent(path)}{model}: {spent}, {seconds:.1f} s", _DIM)
+                self._line(f"{_indent(path)}{_short(model)}: {spent}, {_time(seconds)}", _DIM)
             case e.ToolFinished(tool=tool, ending=ending, seconds=seconds, detail=detail, path=path):
                 mark = "ok" if ending == "value" else f"{ending}: {detail}" if detail else ending
-                self._line(
-                    f"{_indent(path)}{_short(tool)} {mark}, {seconds * 1000:.0f} ms", _GREEN if ending == "value" else _RED
-                )
+                said = f"{_indent(path)}{_short(tool)} {mark}, {_time(seconds)}"
+                self._line(said, _GREEN if ending == "value" else _RED)
             case _:
                 pass
 
@@ -86,6 +86,10 @@ def _indent(path: str) -> str:
 
 def _short(name: str) -> str:
     return name.partition(".")[2] or name
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1000:.0f} ms"
 
 
 def _money(cost: Decimal | None) -> str:

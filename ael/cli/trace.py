@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from ael.run.ports import Span
 
@@ -11,30 +12,43 @@ _SHOWN = ("model", "tokens", "cost", "attempt", "reason", "key", "approved_by", 
 """Attributes that are shown, in this order; all of them are in `--json`."""
 
 
-def lines(spans: Iterable[Span], *, times: bool = True) -> Iterator[str]:
-    """The tree, in the order in which the spans began. Without `times` the text is the same for every run of the same work."""
+def lines(spans: Iterable[Span], *, times: bool = True, short: bool = False) -> Iterator[str]:
+    """The tree, in the order in which the spans began. Without `times` the text is the same for every run of the same work.
+
+    `short` is for people: names without their module, the first eight digits of keys.
+    """
     below: dict[int | None, list[Span]] = defaultdict(list)
     found = sorted(spans, key=lambda s: s.sequence)
     numbers = {span.sequence for span in found}
     for span in found:
         below[span.parent if span.parent in numbers else None].append(span)
-    yield from _tree(below, None, "", times)
+    yield from _tree(below, None, "", _Style(times, short))
 
 
-def _tree(below: dict[int | None, list[Span]], parent: int | None, lead: str, times: bool) -> Iterator[str]:
+def _tree(below: dict[int | None, list[Span]], parent: int | None, lead: str, style: _Style) -> Iterator[str]:
     children = below.get(parent, [])
     for index, span in enumerate(children):
         last = index == len(children) - 1
         top = parent is None
-        yield f"{lead}{'' if top else '└─ ' if last else '├─ '}{_told(span, times)}"
-        yield from _tree(below, span.sequence, lead + ("" if top else "   " if last else "│  "), times)
+        yield f"{lead}{'' if top else '└─ ' if last else '├─ '}{_told(span, style)}"
+        yield from _tree(below, span.sequence, lead + ("" if top else "   " if last else "│  "), style)
 
 
-def _told(span: Span, times: bool) -> str:
-    parts = [f"{span.kind} {span.name}"]
-    if times:
+@dataclass(frozen=True)
+class _Style:
+    times: bool
+    short: bool
+
+
+def _told(span: Span, style: _Style) -> str:
+    name = span.name.partition(".")[2] or span.name if style.short else span.name
+    parts = [f"{span.kind} {name}"]
+    if style.times:
         parts.append(f"{(span.end - span.start) * 1000:.1f} ms")
-    parts += [f"{name} {_value(span.attributes[name])}" for name in _SHOWN if _told_value(span, name)]
+    for attribute in (*_SHOWN, "by") if style.short else _SHOWN:
+        if _told_value(span, attribute):
+            value = _value(span.attributes[attribute])
+            parts.append(f"{attribute} {value[:8] if style.short and attribute == 'key' else value}")
     if span.taint:
         parts.append(f"from {', '.join(span.taint)}")
     if span.outcome != "value":
