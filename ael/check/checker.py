@@ -81,6 +81,8 @@ class Checker:
         self.own_slots: set[str] = set()
         """The slots of the innermost lambda or `parallel` branch, whose `var`s it may assign."""
         self.pattern_names: set[str] = set()
+        self.bound: list[tuple[n.Name, Local]] = []
+        """What the patterns of the arm that is looked at bind, in order."""
         self.read: set[Local] = set()
         self.unread: dict[Local, n.Name] = {}
         self.narrowed: dict[Path, Type] = {}
@@ -151,7 +153,8 @@ class Checker:
 
     def arm_body(self, node: n.Expr, expected: Type | None) -> Type:
         """The body of an arm of a `match` or `catch`, whose names are bound."""
-        self.pattern_names.clear()
+        self.pattern_names = set()
+        self.bound.clear()
         return self.check_part(node, expected)
 
     def settled(self, node: n.Expr, found: Type, expected: Type | None) -> Type:

@@ -7,10 +7,10 @@ from typing import TypeAlias
 from ael.check.access import no_variant
 from ael.check.checker import UNKNOWN, Checker
 from ael.check.collect import Symbol
-from ael.check.kind import NULL, literal_base, plain, without_null
+from ael.check.kind import NULL, literal_base, loose, plain, without_null
 from ael.check.literal import is_number
 from ael.check.module import report_unknown, seen, visible
-from ael.check.program import PatternInfo
+from ael.check.program import Local, PatternInfo
 from ael.check.sign import UNCERTAIN
 from ael.check.suggest import did_you_mean
 from ael.check.types import BUILT_IN
@@ -128,6 +128,7 @@ def bind(c: Checker, name: n.Name, type: Type) -> None:
             return
     local = c.declare(name, name, type)
     c.pattern_names.add(local.slot)
+    c.bound.append((name, local))
 
 
 def _literal(c: Checker, node: n.LiteralPattern, type: Type) -> Shape:
@@ -390,18 +391,31 @@ def _list(c: Checker, node: n.ListPattern, type: Type) -> Shape:
 
 def _either(c: Checker, node: n.OrPattern, alternatives: tuple[n.Pattern, ...], type: Type) -> Shape:
     shapes: list[Shape] = []
-    outer = c.locals[-1]
-    first: dict[str, Type] | None = None
+    outer, taken = c.locals[-1], set(c.pattern_names)
+    rounds: list[dict[str, tuple[n.Name, Local]]] = []
     for alternative in alternatives:
         c.locals[-1] = dict(outer)
+        c.pattern_names = set(taken)
+        start = len(c.bound)
         shapes.append(pattern(c, alternative, type))
-        bound = {name: local.type for name, local in c.locals[-1].items() if outer.get(name) is not local}
-        if first is None:
-            first, kept = bound, c.locals[-1]
-        elif first.keys() != bound.keys() or any(plain(without_null(first[k])) != plain(without_null(bound[k])) for k in bound):
-            names = ", ".join(f"`{name}`" for name in sorted({*first, *bound}))
+        rounds.append({name.text: (name, local) for name, local in c.bound[start:]})
+    first = rounds[0]
+    for other in rounds[1:]:
+        same = first.keys() == other.keys()
+        if not same or any(loose(without_null(first[k][1].type)) != loose(without_null(other[k][1].type)) for k in first):
+            names = ", ".join(f"`{name}`" for name in sorted({*first, *other}))
             c.report("AEL0411", f"the alternatives of a pattern bind the same names with the same types; here {names}", node.span)
-    c.locals[-1] = kept if first is not None else outer
+    c.locals[-1] = outer
+    for text, (_, local) in first.items():
+        # whichever alternative matches, the arm sees one local
+        whole = local.type
+        for other in rounds[1:]:
+            whole = c.join(whole, other[text][1].type) if text in other else whole
+        merged = Local(text, local.slot, False, whole)
+        for one in rounds:
+            if text in one:
+                c.tables.locals[one[text][0]] = merged
+        outer[text] = merged
     return Either(tuple(shapes))
 
 
