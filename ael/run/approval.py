@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import cast
 
+from ael.data import dataclass
 from ael.journal.entry import Ending, Kind
 from ael.run.codec import InputCodec, digest
+from ael.run.deadline import Deadline, Expired
 from ael.run.events import ApprovalAsked, ApprovalDecided
 from ael.run.gate import Check, Refusal, bad_arguments
 from ael.run.ports import ApprovalRequest, Decision
@@ -56,7 +57,10 @@ async def ask(
         request = ApprovalRequest(run.id, call.path, run.tenant, tool, role, shown, step.digest, reason)
         scope.deadline.pause()
         try:
-            decision = await approver.decide(request)
+            with Deadline(run.world.clock, run.world.bindings.approval_timeout, "the approval"):
+                decision = await approver.decide(request)
+        except Expired:
+            decision = Decision(False, "nobody", f"there was no decision within {run.world.bindings.approval_timeout:g} s")
         finally:
             scope.deadline.go_on()
         step.answer(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import getpass
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 
+from ael.data import dataclass, field
 from ael.journal.store import JournalStore
 from ael.project.deployment import Defaults, SizeLimits, ToolBinding
 from ael.run.budget import Account
@@ -35,7 +35,9 @@ class Bindings:
 
     `externs`: tool -> the Python function that the host resolved from "module:function"; a function with a keyword parameter `call`
     gets a `CallContext` there. `provides`: service -> the `provide` that serves it, where there is more than one. `script`: how a
-    test's `script model [ … ]` becomes a provider. `operator` is the deployment's allow-list, a layer of every run. Sizes are bytes.
+    test's `script model [ … ]` becomes a provider. `approval_timeout`:
+    seconds that a person has for a decision, None for as long as it takes. `operator` is the deployment's allow-list, a layer of every
+    run. Sizes are bytes.
     """
 
     models: Mapping[str, BoundModel] = field(default_factory=dict)
@@ -44,6 +46,7 @@ class Bindings:
     provides: Mapping[str, str] = field(default_factory=dict)
     tools: Mapping[str, ToolBinding] = field(default_factory=dict)
     approver: Approver | None = None
+    approval_timeout: float | None = None
     prices: Prices | None = None
     settings: Mapping[str, object] = field(default_factory=dict)
     secrets: Mapping[str, Secret] = field(default_factory=dict)

@@ -147,10 +147,11 @@ class Calls:
             shown = error.message if refused and isinstance(error, Fault) else told(error)
             word = "refused" if refused else "error" if isinstance(error, Failure) else "fault"
             self._tell(path, offered.name, word, started, shown)
+            shown = run.world.masker.text(shown)
             return ToolAnswer(call, cut_text(shown, min(_ERROR_BYTES, max(offered.max_output, 256))), True)
         self._tell(path, offered.name, "value", started, "")
         result.done = done
-        return ToolAnswer(call, content(done, offered.max_output), False)
+        return ToolAnswer(call, run.world.masker.text(content(done, offered.max_output)), False)
 
     def _off(self, path: str, call: ProposedCall, refusal: Refusal, result: Answered) -> ToolAnswer:
         """A call that fails one of the first three checks: refused, counted, and the loop goes on while there is room to count."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 
+from ael.data import dataclass, replace
 from ael.run.bindings import BoundModel
 from ael.run.budget import ZERO, Reservation, affordable, cost_of, worst_cost
 from ael.run.events import FellBack, Retried
@@ -104,13 +104,25 @@ class Asked:
 class Talk:
     """One conversation of one visit of a node, whichever model of the chain it is with at the moment."""
 
-    __slots__ = ("_at", "_conversation", "_files", "_first", "_hash", "_scope", "_setup", "chain", "exchanges", "failed")
+    __slots__ = (
+        "_at",
+        "_beginning",
+        "_conversation",
+        "_files",
+        "_first",
+        "_hash",
+        "_scope",
+        "_setup",
+        "chain",
+        "exchanges",
+        "failed",
+    )
 
     def __init__(self, scope: Scope, setup: Setup, chain: list[Link], first: str, files: list[File]) -> None:
         self._scope = scope
         self._setup = setup
         self.chain = chain
-        self._first = first
+        self._first = self._beginning = first
         self._files = files
         self._at = 0
         self._conversation: Conversation | None = None
@@ -123,6 +135,23 @@ class Talk:
     def first(self) -> str:
         """The user message that the conversation begins with."""
         return self._first
+
+    @property
+    def size(self) -> int:
+        """Bytes of the next request."""
+        return self._with(self._at).size
+
+    @property
+    def window(self) -> int | None:
+        """The window, in tokens, of the model that this is with."""
+        return self.chain[self._at].bound.provider.window
+
+    def fold(self, summary: str, keep: int) -> None:
+        """Go on with `summary` for all but the newest `keep` pairs."""
+        self._first = f"{self._beginning}\n{summary}"
+        self.exchanges = self.exchanges[-keep:]
+        self._hash.update(summary.encode("utf-8", "surrogatepass"))
+        self._conversation = None
 
     def digest(self) -> str:
         """The hash of the next request: of everything said so far."""
@@ -142,6 +171,11 @@ class Talk:
             parts.append(answer.content)
         parts.append(said)
         self._hash.update("\n".join(parts).encode("utf-8", "surrogatepass"))
+        if turn.calls and self._setup.tool_choice not in ("auto", "none") and self.chain[0].spec.tool_choice != "auto":
+            # A call was forced, and came: from here on the model decides, or it could never finish.
+            for link in self.chain:
+                link.spec = replace(link.spec, tool_choice="auto")
+            self._conversation = None
         keep = self._setup.keep
         if keep is not None and len(self.exchanges) > keep:
             self._conversation = None

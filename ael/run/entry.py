@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import cast
 
+from ael.data import dataclass
 from ael.lower.unit import CompiledUnit
 from ael.run.codec import InputCodec
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import TypeAlias
 
+from ael.data import dataclass
 from ael.run.ports import Usage
 
 

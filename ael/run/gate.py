@@ -6,11 +6,11 @@ The first that fails is the one reported. After them come the approval, and the 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import IntEnum
 from typing import Protocol
 
+from ael.data import dataclass
 from ael.run.scope import Scope
 from ael.types.fault import Fault, FaultKind
 from ael.types.problem import DecodeError, quote

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ael.journal.entry import Ending, Kind
 from ael.run.calls import Answered, Calls
+from ael.run.compact import crowded, summarise
 from ael.run.conversation import Link, Talk
 from ael.run.events import TurnFinished, TurnStarted
 from ael.run.final import decode_final
@@ -69,6 +70,9 @@ class Visit:
         if run.trace is not None:
             span = run.trace.begin("turn", self._plan.model, path, self._scope.span)
         try:
+            if self._plan.spec.history_summarize and crowded(self._talk):
+                await summarise(self._scope, self._talk, self._plan.model, path)
+                last = account.steps_left == 0
             turn, cut, over = await self._ask(path, last or not account.has_calls, span)
         except BaseException as error:
             if span is not None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TypeAlias, assert_never
 
+from ael.data import dataclass, field
 from ael.run.ports import Usage
 from ael.types.fault import Failure, Fault, FaultKind, Uncertain
 

@@ -18,6 +18,9 @@ def closed(names: Iterable[str], permissions: Mapping[str, PermissionSpec]) -> f
     return frozenset(found)
 
 
+_NOTHING: frozenset[str] = frozenset()
+
+
 class Layer:
     """One who grants: an agent, a tenant, a caller, the operator. `allowed` None grants everything that is not denied.
 
@@ -29,7 +32,7 @@ class Layer:
     def __init__(self, name: str, allowed: Iterable[str] | None = None, denied: Iterable[str] = ()) -> None:
         self.name = name
         self._allowed = None if allowed is None else frozenset(allowed)
-        self._denied = frozenset(denied)
+        self._denied = frozenset(denied) if denied else _NOTHING
 
     def allows(self, permission: str) -> bool:
         """Whether this layer grants `permission`; a denial wins over a grant."""

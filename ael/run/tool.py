@@ -14,6 +14,7 @@ from ael.run.codec import InputCodec, digest, written
 from ael.run.extern import Extern
 from ael.run.frame import RunFrame
 from ael.run.gate import Refusal, bad_arguments, permission, room
+from ael.run.message import shown_result
 from ael.run.permission import Rights
 from ael.run.repeat import key_from
 from ael.run.scope import Scope
@@ -22,7 +23,9 @@ from ael.run.taint import unclean
 from ael.run.world import World
 from ael.types.fault import Failure, Fault, FaultKind
 from ael.types.problem import DecodeError
+from ael.types.reach import reachable
 from ael.types.text import text_of
+from ael.types.type import FileType
 
 DEPTH = 4
 """How much a body adds to the depth of a frame: the coroutines between it and its caller."""
@@ -45,6 +48,7 @@ class ToolPlan(CallPlan):
         "_conditional",
         "_extern",
         "_grants",
+        "_has_files",
         "_holder",
         "_key",
         "_required",
@@ -88,6 +92,7 @@ class ToolPlan(CallPlan):
         function = bindings.externs.get(spec.name)
         self._extern = None if function is None else Extern(function, spec.signature.fails)
         self.denied = bound is not None and bound.denied
+        self._has_files = any(isinstance(part, FileType) for part in reachable(spec.signature.result, world.codecs.definitions))
 
     async def call(self, frame: RunFrame, path: str, arguments: tuple[object, ...]) -> object:
         """From code: the same checks, and what a model would be told is a fault here."""
@@ -133,6 +138,8 @@ class ToolPlan(CallPlan):
         value, text = await self.perform(scope, depth, step, arguments, approved, reason is not None)
         if text is None:
             text = written(self.output.encode(value))
+        if from_model and self._has_files:
+            text = shown_result(value)
         if len(text) > self.max_output and not (from_model and isinstance(value, str)):
             shown = f"the result of `{self.short}` has {len(text):,} bytes, more than the {self.max_output:,} allowed; the call was made"
             raise Fault(FaultKind.TOO_LARGE, shown, tool=self.name, limit=self.max_output)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import cast
 
+from ael.data import replace
 from ael.run.ports import ModelTurn, Opaque, ProposedCall, Stop, ToolAnswer, Usage
 
 BYTES_PER_TOKEN = 4
