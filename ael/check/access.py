@@ -10,7 +10,7 @@ from ael.check.kind import INT, STRING, plain, sure, without_null
 from ael.check.module import kind_text, member, report_unknown, seen, visible
 from ael.check.narrow import path_of
 from ael.check.program import Meaning
-from ael.check.suggest import did_you_mean
+from ael.check.suggest import did_you_mean, nearest
 from ael.diagnostics.diagnostic import Label
 from ael.source import Span
 from ael.syntax import nodes as n
@@ -98,6 +98,10 @@ def _unknown_name(c: Checker, node: n.Reference) -> Type:
         c.report("AEL0215", "`output` means the result of a model-driven node, in its `require`", node.span)
         return UNKNOWN
     locals_seen = [name for scope in reversed(c.locals) for name in scope]
+    meant = nearest(text, locals_seen)
+    if meant is not None and (local := c.find_local(meant)) is not None:
+        # What a misspelt name most likely means is not unread as well: one mistake, one message.
+        c.read.add(local)
     known = [*locals_seen, *visible(c.module, *_VALUE_KINDS), *FUNCTIONS, *EFFECT_SIGNATURES]
     report_unknown(c.collected, c.module, node.name, "name", "AEL0202", c.bag, known, _VALUE_KINDS)
     return UNKNOWN
