@@ -8,6 +8,7 @@ from ael.types.type import (
     DecimalType,
     FloatType,
     IntType,
+    JsonType,
     ListType,
     MapType,
     NullType,
@@ -42,7 +43,9 @@ def hints(node: n.Node, found: Type, expected: Type) -> tuple[str, ...]:
         return ("it gives nothing",)
     if type(found) is type(expected) and isinstance(found, _BOUNDED) and _same_content(found, expected):
         return ("the value may lie outside of these bounds: `type Name = …` names the type, and `Name.check(x)` checks it",)
-    target = expected
+    if isinstance(expected, JsonType):
+        return ("`json(x)` gives the JSON form of a value",)
+    target: Type = expected
     if isinstance(expected, UnionType) and len(expected.members) == 2 and isinstance(expected.members[1], NullType):
         target = expected.members[0]
     advice = _CONVERSIONS.get((type(found), type(target)))

@@ -13,6 +13,7 @@ from ael.data import dataclass
 from ael.syntax import nodes as n
 from ael.types.definition import FieldDef
 from ael.types.signature import ParameterDef
+from ael.types.text import show
 from ael.types.type import (
     DecimalType,
     FloatType,
@@ -39,11 +40,11 @@ def wanted_of(parameters: Sequence[ParameterDef | FieldDef]) -> list[Wanted]:
 
 
 def assign(
-    c: Checker, node: n.Call, what: str, wanted: Sequence[Wanted], *, named: bool = False
+    c: Checker, node: n.Call, what: str, wanted: Sequence[Wanted], *, named: bool = False, kind: str = "parameter"
 ) -> tuple[tuple[n.Expr | None, ...], bool]:
     """The arguments in the order of the parameters (None where one is left out), and whether all is in order.
 
-    `named`: every argument must say its name, as for a record of several fields.
+    `named`: every argument must say its name, as for a record of several fields. `kind` is how messages call a parameter.
     """
     places = {w.name: at for at, w in enumerate(wanted)}
     found: list[n.Expr | None] = [None] * len(wanted)
@@ -65,7 +66,6 @@ def assign(
         else:
             if name.text not in places:
                 end, fix = did_you_mean(name.text, places, c.module.source, name.span)
-                kind = "field" if named else "parameter"
                 choices = f"; there {'is' if len(places) == 1 else 'are'} {_list(list(places))}" if places and not end else ""
                 c.report("AEL0307", f"{what} has no {kind} `{name.text}`{end}{choices}", name.span, fix=fix)
                 fine = False
@@ -146,7 +146,10 @@ def check_open(
             fails |= type.fails
         if is_open(one.type):
             target = put(one.type, bindings)
-            if not is_open(target) and not c.fits(type, target):
+            if isinstance(target, FunctionType) and not isinstance(type, FunctionType | Unknown):
+                c.report("AEL0301", f"expected a function for `{one.name}`, found `{show(type)}`", value.span)
+                bindings.update((f"?{name}", Unknown()) for name in unknown_left(target))
+            elif not is_open(target) and not c.fits(type, target):
                 c.mismatch(value, type, target, f" for `{one.name}`")
     if c.bag.errors != before:  # what would be found from a wrong argument is no news
         for name in list(bindings):

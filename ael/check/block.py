@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ael.check.builtin import METHODS
 from ael.check.checker import DISCARD, UNIT, UNKNOWN, Checker
 from ael.check.failure import fail
 from ael.check.kind import STRING, has_null, plain
@@ -13,7 +14,7 @@ from ael.check.suggest import did_you_mean
 from ael.diagnostics.diagnostic import Label
 from ael.syntax import nodes as n
 from ael.types.text import show
-from ael.types.type import ListType, MapType, Named, Never, NullType, Type, UnionType, Unknown
+from ael.types.type import FunctionType, ListType, MapType, Named, Never, NullType, Type, UnionType, Unknown
 
 NEVER = Never()
 
@@ -60,7 +61,10 @@ def _last(c: Checker, value: n.Expr, expected: Type | None) -> Type:
 def _rest(c: Checker, statements: tuple[n.Statement, ...]) -> None:
     """Look at what is never reached all the same, so that its names have types."""
     for statement in statements:
-        _statement(c, statement)
+        if isinstance(statement, n.ExprStatement):
+            c.discard(statement.value)
+        else:
+            _statement(c, statement)
 
 
 def _close(c: Checker) -> None:
@@ -137,6 +141,19 @@ def _unused(c: Checker, value: n.Expr) -> None:
         c.report("AEL1106", "this value is not used", value.span, warning=True)
     elif isinstance(value, n.Lambda):
         c.report("AEL1106", "this function is made and never called", value.span, warning=True)
+    elif isinstance(value, n.Call) and (name := _pure_method(c, value)) is not None:
+        message = f"this value is not used: `{name}` gives a new value and changes nothing"
+        c.report("AEL1106", message, value.span, warning=True)
+
+
+def _pure_method(c: Checker, call: n.Call) -> str | None:
+    """The name of a method of the language that is called and could do nothing but give a value."""
+    info = c.tables.calls.get(call)
+    if info is None or info.kind != "builtin":
+        return None
+    owner, _, own = info.name.partition(".")
+    method = METHODS.get(owner, {}).get(own)
+    return own if method is not None and not any(isinstance(p, FunctionType) for p in method.parameters) else None
 
 
 def _calls(value: n.Expr) -> bool:
@@ -167,7 +184,8 @@ def _let(c: Checker, node: n.Let) -> bool:
             type = UNKNOWN
     c.reserved(node.name)
     local = c.declare(node, node.name, UNKNOWN if type == NEVER else type, mutable=node.mutable)
-    c.unread[local] = node.name
+    if local.type != UNKNOWN:
+        c.unread[local] = node.name
     return found == NEVER
 
 

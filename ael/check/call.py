@@ -158,7 +158,7 @@ def _make(c: Checker, node: n.Call, definition: RecordDef, kind: str) -> Type:
     """A record or an error."""
     what = f"`{definition.name.rpartition('.')[2]}`"
     wanted = wanted_of(definition.fields)
-    arguments, fine = assign(c, node, what, wanted, named=len(wanted) > 1)
+    arguments, fine = assign(c, node, what, wanted, named=len(wanted) > 1, kind="field")
     c.tables.calls[node] = CallInfo(kind, definition.name, arguments)  # type: ignore[arg-type]
     if fine:
         check_all(c, arguments, wanted, definition.name)
@@ -241,7 +241,7 @@ def _variant(c: Checker, node: n.Call, owner: Symbol, name: n.Name) -> Type:
         c.report("AEL0308", f"{what} has no fields: write it without brackets", node.span, fix=fix)
         return Named(owner.name)
     wanted = wanted_of(variant.fields)
-    arguments, fine = assign(c, node, what, wanted)
+    arguments, fine = assign(c, node, what, wanted, kind="field")
     c.tables.calls[node] = CallInfo("variant", f"{owner.name}.{name.text}", arguments)
     if fine:
         check_all(c, arguments, wanted)

@@ -24,6 +24,7 @@ from ael.types.type import (
     Type,
     UnionType,
     Unknown,
+    Variable,
 )
 
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "div", "%"})
@@ -217,8 +218,11 @@ def _equal(c: Checker, node: n.Binary) -> Type:
     if not (c.fits(a, b) or c.fits(b, a) or _overlap(c, a, b)):
         c.report("AEL0312", f"`{show(left)}` and `{show(right)}` are never equal: both sides are of the same type", node.span)
     elif not is_data(left, c.definitions) or not is_data(right, c.definitions):
-        what = "secrets" if isinstance(left, SecretType) else "functions"
-        c.report("AEL0312", f"{what} cannot be compared", node.span)
+        if isinstance(left, Variable):
+            message = f"values of a type parameter cannot be compared: a `{left.name}` may be a function"
+        else:
+            message = f"{'secrets' if isinstance(left, SecretType) else 'functions'} cannot be compared"
+        c.report("AEL0312", message, node.span)
     return BOOL
 
 
