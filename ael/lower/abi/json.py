@@ -31,7 +31,7 @@ def std_parse_json(text: str) -> object:
     try:
         return read(text)
     except JsonError as error:
-        raise Fault(FaultKind.MALFORMED, f"not JSON: {error}") from None
+        raise Fault(FaultKind.MALFORMED, f"not JSON: {str(error).removeprefix('not JSON: ')}") from None
 
 
 def check(checker: Callable[[object], Any], value: object) -> Any:
