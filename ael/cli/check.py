@@ -9,6 +9,7 @@ import argparse
 import sys
 import time
 from collections.abc import Iterable
+from difflib import unified_diff
 from pathlib import Path
 
 from ael.cli.report import FORMATS, report
@@ -29,6 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `ael check`."""
     parser.add_argument("paths", nargs="*", type=Path, default=[Path()], metavar="PATH", help="files or folders (default: here)")
     parser.add_argument("--fix", action="store_true", help="apply the fixes that are safe")
+    parser.add_argument("--plan", action="store_true", help="show what `--fix` would change, as a diff, and change nothing")
     parser.add_argument("--watch", action="store_true", help="check again whenever a file changes")
     parser.add_argument(
         "--no-cache", action="store_true", help="check everything, also what did not change since it was checked last"
@@ -47,7 +49,9 @@ def _once(args: argparse.Namespace) -> int:
     bag = Bag()
     cache = None if args.no_cache else CheckCache(cache_folder())
     modules = check_paths(args.paths, bag, cache)
-    if args.fix:
+    if args.plan:
+        _plan(bag)
+    elif args.fix:
         for _ in range(_ROUNDS):
             changed = apply(bag.sorted())
             if not changed:
@@ -66,6 +70,13 @@ def _once(args: argparse.Namespace) -> int:
             print("there is no `.ael` file here", file=sys.stderr)
             return 2
     return code
+
+
+def _plan(bag: Bag) -> None:
+    """Print what the first round of fixes would change."""
+    for source, text in apply(bag.sorted()).items():
+        lines = unified_diff(source.text.splitlines(keepends=True), text.splitlines(keepends=True), source.name, source.name)
+        sys.stdout.writelines(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
 
 def _watch(args: argparse.Namespace) -> int:

@@ -74,5 +74,6 @@ def _program(path: Path) -> list[tuple[str, str]]:
     if not modules and not bag.errors:
         return [(_NO, f"no AEL program in {path.resolve()}")]
     if bag.errors:
-        return [(_NO, f"the program here has {bag.errors} errors: `ael check` shows them")]
-    return [(_OK, f"the program here checks ({modules} modules)")]
+        shows = "1 error: `ael check` shows it" if bag.errors == 1 else f"{bag.errors} errors: `ael check` shows them"
+        return [(_NO, f"the program here has {shows}")]
+    return [(_OK, f"the program here checks ({modules} {'module' if modules == 1 else 'modules'})")]

@@ -69,7 +69,8 @@ def _excerpt(place: Place, text: str, margin: int, paint: _Paint, mark: str, cod
     at = source.position(span.start)
     gutter = " " * margin
     lines = [f"{gutter}{paint('-->', _BLUE)} {source.name}:{at.line}:{at.column}"]
-    if at.line > len(source.line_starts()):
+    if not source.text or at.line > len(source.line_starts()):
+        # A file that could not be read, or nothing at all: there is no line to show.
         return lines
     raw = source.line(at.line)
     start = at.column - 1

@@ -147,5 +147,5 @@ def test_the_flags_of_an_entry_are_listed(ael: Ael) -> None:
 
 
 def test_a_parameter_that_is_called_like_an_option(ael: Ael) -> None:
-    ael.write({"main.ael": "node main(input: String(max: 9), json: Int) -> String {\n  \"${input} ${json}\"\n}\n"})
+    ael.write({"main.ael": 'node main(input: String(max: 9), json: Int) -> String {\n  "${input} ${json}"\n}\n'})
     assert _run(ael, "--", "--input", "a", "--json", "3") == "a 3"

@@ -129,7 +129,7 @@ def test_an_ending_that_is_no_value_is_json_too(ael: Ael) -> None:
 
 @pytest.mark.feature("C11")
 def test_a_program_that_does_not_check_is_reported_and_not_run(ael: Ael) -> None:
-    ael.write({"main.ael": "node main() -> Int { \"x\" }\n"})
+    ael.write({"main.ael": 'node main() -> Int { "x" }\n'})
     ended = ael("run", "main.ael")
     assert (ended.code, ended.out) == (2, "")
     assert "main.ael:1:" in ended.err
