@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ael.check.define import Definer
 
 _MAX_BITS = 4_096
-_MAX_DEPTH = 90
+_MAX_DEPTH = 210
 
 
 class _Failed:
@@ -107,7 +107,11 @@ class Constants:
         """The value of a constant expression, with number literals as `expected` asks for; FAILED after a report or a type error."""
         self._depth += 1
         try:
-            return FAILED if self._depth > _MAX_DEPTH else self._value(scope, node, expected)
+            if self._depth > _MAX_DEPTH:
+                message = "this constant is nested too deep: give parts of it names of their own"
+                self.bag.report("AEL0326", message, scope.source, node.span)
+                return FAILED
+            return self._value(scope, node, expected)
         finally:
             self._depth -= 1
 

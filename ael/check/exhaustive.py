@@ -35,6 +35,9 @@ from ael.types.type import (
 _MAX_STEPS = 20_000
 """Work for one `match`; beyond it the arms count as complete (a `match` of this size is written by a machine)."""
 
+_MAX_DEPTH = 400
+"""Fields and items of one pattern that are looked into, those inside of others included."""
+
 Row: TypeAlias = tuple[Shape, ...]
 
 
@@ -84,10 +87,10 @@ class Matrix:
         except TooLarge:
             return []
 
-    def _witness(self, rows: list[Row], row: Row, types: tuple[Type, ...]) -> list[str] | None:
+    def _witness(self, rows: list[Row], row: Row, types: tuple[Type, ...], depth: int = 0) -> list[str] | None:
         """A value, as the texts of its columns, that `row` matches and no row of `rows`; None when there is none."""
         self._steps += 1
-        if self._steps > _MAX_STEPS:
+        if self._steps > _MAX_STEPS or depth > _MAX_DEPTH:
             raise TooLarge
         if not types:
             return [] if not rows else None
@@ -96,14 +99,14 @@ class Matrix:
         head, rest = row[0], row[1:]
         if isinstance(head, Wild) and all(isinstance(one[0], Wild) for one in rows):
             # nothing asks about this column, so that it is not taken apart (types may be recursive)
-            found = self._witness([one[1:] for one in rows], rest, types[1:])
+            found = self._witness([one[1:] for one in rows], rest, types[1:], depth + 1)
             return None if found is None else ["_", *found]
         for constructor in self._constructors(types[0], [*rows, row]):
             if not isinstance(head, Wild) and not _covers(head, constructor):
                 continue
             inner_rows = list(_specialised(rows, constructor))
             (inner_row,) = _specialised([row], constructor) or [(*(WILD for _ in constructor.fields), *rest)]
-            found = self._witness(inner_rows, inner_row, (*constructor.fields, *types[1:]))
+            found = self._witness(inner_rows, inner_row, (*constructor.fields, *types[1:]), depth + 1)
             if found is not None:
                 size = len(constructor.fields)
                 alone = constructor.key == ("rest",) and len(members_of(self.c, types[0])) == 1

@@ -177,3 +177,14 @@ def test_a_huge_match_is_bounded() -> None:
     told = codes(f"enum E {{ V({fields}) }}\nfn f(e: E) -> Int {{\n  match e {{\n{arms}\n    _ => 99\n  }}\n}}")
     assert set(told) <= {"AEL1104"}
     assert len(list(itertools.chain(told))) < 21
+
+
+def test_a_long_list_pattern_is_bounded() -> None:
+    items = ", ".join(["1"] * 2_000)
+    assert match("List<Int>", f"[{items}] => 1", "_ => 2") == []
+
+
+def test_recursive_types_are_not_taken_apart_without_end() -> None:
+    head = "enum T { Leaf, Node(l: T, r: T) }\n"
+    text = "fn f(t: T) -> Int {\n  match t {\n    Leaf => 0\n    Node(Leaf, Node(_, Leaf)) => 1\n  }\n}"
+    assert check(head + text) == ["AEL0405 3:9 this `match` of `T` leaves out `Node(Leaf, Leaf)`: add the arm, or `_`"]

@@ -177,3 +177,7 @@ def test_constants_that_are_refused(text: str, told: str) -> None:
 def test_a_named_constant_fits_as_its_value_does() -> None:
     assert check("const N = 5\nfn f(x: Int(0..5)) -> Int { x }\nfn g() -> Int { f(N) }") == []
     assert codes("const N = 6\nfn f(x: Int(0..5)) -> Int { x }\nfn g() -> Int { f(N) }") == ["AEL0301"]
+
+
+def test_a_long_constant_expression_has_its_value() -> None:
+    assert program("const A = " + " + ".join(["1"] * 150)).constants["main.A"] == 150
