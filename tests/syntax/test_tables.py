@@ -6,6 +6,8 @@ import subprocess
 import sys
 import tomllib
 
+import pytest
+
 from ael.syntax import nodes as n
 from ael.syntax.format import PRINTERS
 from ael.syntax.tables import ACTION, RESERVED, SOFT
@@ -16,6 +18,7 @@ NOT_PRINTED = {n.Doc, n.Comment, n.Module, n.TextPart, n.Depends}
 """Comments and docs are printed from the source, a module by `format_module`, text by its string, the items of a pack by it."""
 
 
+@pytest.mark.feature("C12")
 def test_the_shipped_modules_match_the_grammar() -> None:
     data, code = build.render()
     syntax = ROOT / "ael" / "syntax"
