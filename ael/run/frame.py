@@ -9,8 +9,8 @@ from ael.run.ports import ModelProvider
 from ael.run.scope import Scope
 from ael.types.fault import Fault, FaultKind
 
-MAX_DEPTH = 200
-"""Acting calls in each other: each takes several coroutines, and CPython 3.11 dies of some thousands awaiting each other."""
+MAX_DEPTH = 1_000
+"""Acting calls in each other, as for plain ones; a tool or node counts for the coroutines it takes. CPython 3.11 dies of some 20,000."""
 
 
 class RunFrame:

@@ -27,7 +27,7 @@ from ael.types.reach import reachable
 from ael.types.text import text_of
 from ael.types.type import FileType
 
-DEPTH = 4
+DEPTH = 8
 """How much a body adds to the depth of a frame: the coroutines between it and its caller."""
 
 

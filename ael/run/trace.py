@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import secrets
-from base64 import b64encode
 from collections.abc import Iterable, Mapping
-from json import dumps
-from urllib.parse import quote
 
+from ael.net.redact import SHORTEST, forms
 from ael.run.ports import Clock, Sink, Span
 from ael.types.value import File, Secret
 
 MASK = "***"
-_SHORTEST_SECRET = 4
 
 
 class Masker:
@@ -21,20 +18,12 @@ class Masker:
     __slots__ = ("_values",)
 
     def __init__(self, known: Iterable[Secret]) -> None:
-        forms: set[str] = set()
+        found: set[str] = set()
         for secret in known:
             value = secret.reveal()
-            if len(value) >= _SHORTEST_SECRET:
-                raw = value.encode("utf-8", "replace")
-                forms |= {
-                    value,
-                    quote(value, safe=""),
-                    b64encode(raw).decode(),
-                    b64encode(raw).decode().rstrip("="),
-                    dumps(value)[1:-1],
-                    raw.hex(),
-                }
-        self._values = tuple(sorted(forms, key=len, reverse=True))
+            if len(value) >= SHORTEST:
+                found.update(forms(value))
+        self._values = tuple(sorted(found, key=len, reverse=True))
 
     def text(self, text: str) -> str:
         """`text` without secrets."""

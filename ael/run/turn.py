@@ -59,7 +59,7 @@ def replaced(text: str) -> str:
     """`text` with every lone surrogate as U+FFFD."""
     if text.isascii():
         return text
-    return text.encode("utf-8", "replace").decode() if _LONE.search(text) else text
+    return _LONE.sub("\ufffd", text)
 
 
 def was_cut(turn: ModelTurn, max_tokens: int) -> bool:
