@@ -175,7 +175,8 @@ class _Secrets:
         if source.kind == "env":
             value = os.environ.get(source.name, "")
             if not value:
-                raise HostError("AEL0831", f"the secret `{name}` is the environment variable {source.name}, which is not set")
+                message = f"the secret `{name}` is the environment variable {source.name}, which is not set"
+                raise HostError("AEL0831", message, "set it, or say in the deployment where the secret is")
             return value
         path = Path(self.deployment.folder, source.name)
         try:

@@ -48,8 +48,8 @@ def link(collected: Collected, bag: Bag) -> None:
 def _use(use: n.Use, scope: ModuleScope, collected: Collected, bag: Bag) -> None:
     name = resolve(use.module, scope.name)
     target = collected.modules.get(name) if name is not None else None
-    if target is None:
-        # the loader says the same at the same place when it looked for a file
+    if target is None and not bag.told(scope.source, use.module_span):
+        # the loader has told it when it looked for a file
         bag.report("AEL0802", f"there is no module `{use.module}`", scope.source, use.module_span)
     if not use.names:
         alias = use.alias.text if use.alias else use.module.rpartition("/")[2]

@@ -91,6 +91,10 @@ class Bag:
         key = (diagnostic.code, diagnostic.place.source.name, diagnostic.place.span)
         self._found.setdefault(key, diagnostic)
 
+    def told(self, source: Source, span: Span) -> bool:
+        """Whether something is reported of exactly this place already, so that what follows from it need not be."""
+        return any(name == source.name and place == span for _, name, place in self._found)
+
     def sorted(self) -> list[Diagnostic]:
         """All diagnostics, by file name, then place, then code."""
         return [self._found[key] for key in sorted(self._found, key=lambda k: (k[1], k[2], k[0]))]

@@ -1,0 +1,184 @@
+"""The messages that no program's text alone can give: they come from files, the environment, the command line or a run.
+
+`python -m tests.cli.outside` fills them into the pages of `docs/errors`.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass, field
+from pathlib import Path
+from unittest.mock import patch
+
+from ael.cli.main import main
+from ael.project.load import MAX_MODULES
+from tests.cli.conftest import KEYS
+from tests.error_pages import FOLDER, read
+from tests.programs import write
+
+_MODEL = """\
+model fast {
+  provider anthropic
+  name "claude-haiku-4-5"
+}
+
+node main(question: String(max: 200)) -> String(max: 200)
+  model fast
+  policy one_call
+  budget tokens 2_000, time 5s
+{
+  instructions "Answer."
+}
+"""
+_EXTERN = """\
+permission mail.send
+
+tool send(text: String(max: 200)) -> Unit
+  needs mail.send
+  repeat idempotent
+  timeout 5s
+  extern "mail_of_nobody:send"
+
+node main() -> Unit
+  grants mail.send
+{
+  send("hello")
+}
+"""
+_ENTRIES = """\
+node answer(count: Int = 1) -> Int {
+  count
+}
+
+node main(count: Int = 1) -> Int {
+  answer(count)
+}
+"""
+_FAILS = """\
+error NotFound { id: String(max: 40) }
+
+node main() -> Int fails NotFound {
+  fail NotFound(id: "A-42")
+}
+"""
+_FAULT = """\
+node main() -> Int {
+  let numbers = [1, 2, 3]
+  numbers[3]
+}
+"""
+_UNCERTAIN = """\
+permission money.send
+
+service Bank {
+  send(amount: Int) -> Unit
+    needs money.send
+    repeat never
+    timeout 50ms
+}
+
+provide Bank {
+  fn send(amount: Int) -> Unit {
+    var n = 0
+    while true up to 4_000_000_000 {
+      n = n + 1
+    }
+  }
+}
+
+node main() -> Unit fails Uncertain
+  grants money.send
+{
+  try Bank.send(5)
+}
+"""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """Files, the words of the command line, and the environment; `exit_code` is what it ends with."""
+
+    files: Mapping[str, str]
+    words: tuple[str, ...]
+    exit_code: int = 2
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+_MODULES = {
+    "one.ael": "pub const ONE = 1\n",
+    "two.ael": "pub const TWO = 2\n",
+    "main.ael": "use ./one.{ONE}\nuse ./two.{TWO}\n\nnode main() -> Int {\n  ONE + TWO\n}\n",
+}
+_FEW = 2
+"""The limit of modules in its scenario, in place of the real one: two thousand files are not worth the time."""
+
+SCENARIOS: Mapping[str, Scenario] = {
+    "AEL0801": Scenario({}, ("check", "missing.ael")),
+    "AEL0805": Scenario(_MODULES, ("check", "main.ael", "--no-cache")),
+    "AEL0830": Scenario({"main.ael": _MODEL}, ("run", "main.ael", "--question", "hello")),
+    "AEL0831": Scenario(
+        {
+            "main.ael": _MODEL,
+            "deploy.ael": 'model fast = anthropic("claude-haiku-4-5", key: secret("CLAUDE"))\nsecret CLAUDE = env("CLAUDE_KEY")\n',
+        },
+        ("run", "main.ael", "--question", "hello"),
+    ),
+    "AEL0832": Scenario(
+        {"main.ael": _EXTERN, "pack.ael": 'pack post {\n  version "1.0"\n  extern "mail_of_nobody"\n}\n'}, ("run", "main.ael")
+    ),
+    "AEL0840": Scenario({"main.ael": _ENTRIES}, ("run", "main.ael", "anser")),
+    "AEL0841": Scenario({"main.ael": _ENTRIES}, ("run", "main.ael", "--count", "three")),
+    "AEL0901": Scenario({"main.ael": _FAILS}, ("run", "main.ael", "-q"), 1),
+    "AEL0902": Scenario({"main.ael": _FAULT}, ("run", "main.ael", "-q"), 1),
+    "AEL0903": Scenario({"main.ael": _UNCERTAIN}, ("run", "main.ael", "-q"), 1),
+}
+
+
+@contextmanager
+def _inside(folder: Path, environment: Mapping[str, str]) -> Iterator[None]:
+    here, before = Path.cwd(), dict(os.environ)
+    os.chdir(folder)
+    for key in KEYS:
+        os.environ.pop(key, None)
+    os.environ.update({"AEL_CACHE": str(folder / "cache"), **environment})
+    try:
+        yield
+    finally:
+        os.chdir(here)
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def told(code: str) -> tuple[int, str, str]:
+    """The exit code, standard output and standard error of a scenario; the message without its closing line of counts."""
+    scenario = SCENARIOS[code]
+    out, err = io.StringIO(), io.StringIO()
+    with tempfile.TemporaryDirectory() as folder:
+        write(Path(folder), scenario.files)
+        limit = patch("ael.project.load.MAX_MODULES", _FEW if code == "AEL0805" else MAX_MODULES)
+        with _inside(Path(folder), scenario.environment), limit, redirect_stdout(out), redirect_stderr(err):
+            ended = main(scenario.words)
+    message = re.sub(r"\n*\d+ errors?; `ael explain.*$", "", err.getvalue().rstrip("\n")) + "\n"
+    message = message.replace(f"more than {_FEW} modules", f"more than {MAX_MODULES} modules")
+    return ended, out.getvalue(), re.sub(r"\(key [0-9a-f]+\)", "(key 2f1c…)", message)
+
+
+def update() -> None:
+    """Fill the messages into their pages."""
+    for code in SCENARIOS:
+        page = read(FOLDER / f"{code}.md")
+        text = page.path.read_text(encoding="utf-8")
+        block = f"### Message\n\n```text\n{told(code)[2]}```\n"
+        new = re.sub(r"### Message\n+```text\n.*?```\n", lambda _, block=block: block, text, flags=re.DOTALL)
+        if new != text:
+            page.path.write_text(new, encoding="utf-8")
+            print(f"updated {page.path.name}")
+
+
+if __name__ == "__main__":
+    update()
