@@ -49,7 +49,7 @@ def blocks(page: str) -> Iterator[Block]:
         line = start
         while line < len(lines) and lines[line].rstrip() != fence[1]:
             line += 1
-        words = dict((word.partition("=")[0], word.partition("=")[2]) for word in fence[3].split())
+        words = {word.partition("=")[0]: word.partition("=")[2] for word in fence[3].split()}
         yield Block(fence[2] or "", words, "\n".join(lines[start:line]) + "\n", start, heading)
         line += 1
 
@@ -59,7 +59,7 @@ def write(folder: Path, files: Mapping[str, str]) -> None:
     for name, text in files.items():
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text, encoding="utf-8")
+        target.write_text(text, encoding="utf-8", newline="")
 
 
 def open_files(folder: Path, files: Mapping[str, str], main: str = "main.ael") -> tuple[Opened | None, Bag]:
@@ -94,7 +94,7 @@ class Ran:
 def run(opened: Opened, values: object = None, script: object = None, entry: str | None = None, *, approve: bool = True) -> Ran:
     """Run an entry; `script` is a list of turns for every model, or an object by model name."""
     spans = SpanList()
-    approver = FixedApprover(approve, "tester", {role: ("tester",) for role in opened.program.roles})
+    approver = FixedApprover(approve, "tester", dict.fromkeys(opened.program.roles, ("tester",)))
     host = open_host(opened, models=_models(opened, script), approver=approver, sinks=[spans])
     given = values if isinstance(values, Mapping) else {}
     outcome = asyncio.run(_run(host, choose(opened.program, entry), given))
@@ -123,5 +123,10 @@ def loads(text: str) -> object:
 
 
 def files_of(sequence: Sequence[Block]) -> dict[str, str]:
-    """The files that blocks with `file=` hold; one without is `main.ael`."""
-    return {block.words.get("file", "main.ael"): block.text for block in sequence}
+    """The files that blocks with `file=` hold; one without is `main.ael`. `bom` and `crlf` write a file that way."""
+    return {block.words.get("file", "main.ael"): _as_written(block) for block in sequence}
+
+
+def _as_written(block: Block) -> str:
+    text = block.text.replace("\n", "\r\n") if "crlf" in block.words else block.text
+    return f"\ufeff{text}" if "bom" in block.words else text

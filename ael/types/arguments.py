@@ -161,7 +161,7 @@ class _Regular:
                 return [self.value(entry, item, (*path, at), wrapped=wrapped) for at, entry in enumerate(value)]
             case MapType(entry_type), dict():
                 return {key: self.value(entry, entry_type, (*path, key), wrapped=wrapped) for key, entry in value.items()}
-            case (Named() | AnonymousRecord()), dict():
+            case ((Named() | AnonymousRecord()), dict()):
                 return self._fields(value, self._fields_of(inner, value), path, wrapped=wrapped)
         return value
 

@@ -137,9 +137,7 @@ def _codec(type: Type, table: _Table, limits: Limits, direction: Direction) -> D
 
 
 @lru_cache(maxsize=256)
-def _emitter(
-    table: _Table, limits: Limits, direction: Direction, full: bool, decimals: bool, from_text: bool
-) -> Emitter:
+def _emitter(table: _Table, limits: Limits, direction: Direction, full: bool, decimals: bool, from_text: bool) -> Emitter:
     frame = Frame(direction, full, limits, decimals, from_text, {**_GLOBALS, "J": support.JsonWalk(limits)})
     return Emitter(table.definitions, frame)
 

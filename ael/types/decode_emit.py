@@ -148,11 +148,7 @@ class Emitter:
             reads = "; ".join(f"a{at} = x[{field.wire!r}]" for at, field in enumerate(fields))
             lines += [f"try: {reads}", "except KeyError: raise M from None"]
         else:
-            lines += [
-                f"a{at} = x.get({field.wire!r}, Z)"
-                for at, field in enumerate(fields)
-                if not field.required
-            ]
+            lines += [f"a{at} = x.get({field.wire!r}, Z)" for at, field in enumerate(fields) if not field.required]
             reads = "; ".join(f"a{at} = x[{field.wire!r}]" for at, field in enumerate(fields) if field.required)
             if reads:
                 lines += [f"try: {reads}", "except KeyError: raise M from None"]

@@ -95,7 +95,9 @@ def _count(node: object, path: tuple[str, ...], level: int, sizes: _Sizes) -> No
             sizes.enum_values += len(part)
             sizes.characters += texts
             if len(part) > _LONG_ENUM and texts > _LONG_ENUM_CHARACTERS:
-                raise Refused("enum", path, f"an enum of more than {_LONG_ENUM} values may have {_LONG_ENUM_CHARACTERS:,} characters")
+                raise Refused(
+                    "enum", path, f"an enum of more than {_LONG_ENUM} values may have {_LONG_ENUM_CHARACTERS:,} characters"
+                )
         elif key == "const" and isinstance(part, str):
             sizes.characters += len(part)
         elif key in ("items", "anyOf"):

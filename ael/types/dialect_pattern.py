@@ -76,7 +76,9 @@ def _set(ranges: tuple[tuple[int, int], ...]) -> str:
         if char == "/":
             return "[/]"
         return f"\\{char}" if char in _SPECIAL else char
-    single = {low for low, high in parts if low == high} | {c for low, high in parts if ord(high) == ord(low) + 1 for c in (low, high)}
+    single = {low for low, high in parts if low == high} | {
+        c for low, high in parts if ord(high) == ord(low) + 1 for c in (low, high)
+    }
     if {"[", "]", "^"} & ({low for low, _ in parts} | {high for _, high in parts}):
         raise _NotPortable
     text = "".join(f"{low}-{high}" for low, high in parts if low not in single)

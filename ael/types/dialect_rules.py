@@ -156,7 +156,9 @@ def nullable(made: Schema) -> Schema:
     """The schema that allows `null` too."""
     options = made.get("anyOf")
     if isinstance(options, list):
-        return made if any(option.get("type") == "null" for option in options) else {**made, "anyOf": [*options, {"type": "null"}]}
+        return (
+            made if any(option.get("type") == "null" for option in options) else {**made, "anyOf": [*options, {"type": "null"}]}
+        )
     if made.get("type") == "null":
         return made
     doc = {"description": made["description"]} if "description" in made and "$ref" not in made else {}

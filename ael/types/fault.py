@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 
 
-class FaultKind(str, Enum):
+class FaultKind(StrEnum):
     """The built-in failures of doing things in the world. They pass on by themselves and can be caught by name."""
 
     DENIED = "Denied"

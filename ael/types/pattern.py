@@ -187,5 +187,3 @@ class _Automaton:
             following = self._moves[current].get(symbol)
             current = self._move(current, symbol) if following is None else following
         return _ACCEPT in self._closure(set(self._sets[current]), begin=not text, end=True)
-
-

@@ -6,7 +6,7 @@ A narrower bound fits a wider one; everything else about declared types goes by 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from types import MappingProxyType
 from typing import TypeVar
@@ -67,7 +67,7 @@ def _fits(source: Type, target: Type, definitions: Definitions, assumed: frozens
             return True
         return isinstance(source, BoolType) and inner(LiteralType(True), target) and inner(LiteralType(False), target)
     if isinstance(target, JsonType):
-        return _fits_json(source, definitions, frozenset())
+        return _fits_json(source, definitions)
     return _fits_plain(source, target, inner)
 
 
@@ -145,21 +145,32 @@ def _media_fits(media: str | None, wanted: str | None) -> bool:
     return media is not None and wanted.endswith("/*") and media.startswith(wanted[:-1])
 
 
-def _fits_json(source: Type, definitions: Definitions, seen: frozenset[str]) -> bool:
+def _fits_json(source: Type, definitions: Definitions) -> bool:
     """Whether the values are JSON as they stand; a Decimal, time, bytes or file has only a JSON form."""
-    match source:
-        case StringType() | IntType() | FloatType() | BoolType() | NullType() | LiteralType() | JsonType() | Never() | Unknown():
-            return True
-        case ListType(inner) | MapType(inner):
-            return _fits_json(inner, definitions, seen)
-        case AnonymousRecord(fields):
-            return all(_fits_json(t, definitions, seen) for _, t in fields)
-        case UnionType(members):
-            return all(_fits_json(m, definitions, seen) for m in members)
-        case Named(name):
-            return name in seen or all(_fits_json(t, definitions, seen | {name}) for t in _parts(name, definitions))
-        case _:
-            return False
+    return all(isinstance(leaf, _JSON_LEAVES) for leaf in _leaves(source, definitions))
+
+
+_JSON_LEAVES = (StringType, IntType, FloatType, BoolType, NullType, LiteralType, JsonType, Never, Unknown)
+
+
+def _leaves(type: Type, definitions: Definitions) -> Iterator[Type]:
+    """What a type is made of at any depth, each declared type looked into once (chains of records may be long)."""
+    stack: list[Type] = [type]
+    seen: set[str] = set()
+    while stack:
+        match stack.pop():
+            case ListType(inner) | MapType(inner):
+                stack.append(inner)
+            case AnonymousRecord(fields):
+                stack.extend(t for _, t in fields)
+            case UnionType(members):
+                stack.extend(members)
+            case Named(name):
+                if name not in seen:
+                    seen.add(name)
+                    stack.extend(_parts(name, definitions))
+            case leaf:
+                yield leaf
 
 
 def _parts(name: str, definitions: Definitions) -> tuple[Type, ...]:
@@ -243,20 +254,4 @@ def _upper(a: _Bound | None, b: _Bound | None) -> _Bound | None:
 
 def is_data(type: Type, definitions: Definitions = _NOTHING) -> bool:
     """Whether values can leave and enter the program: everything but functions, secrets and type parameters, at any depth."""
-    return _is_data(type, definitions, frozenset())
-
-
-def _is_data(type: Type, definitions: Mapping[str, RecordDef | EnumDef | AliasDef], seen: frozenset[str]) -> bool:
-    match type:
-        case FunctionType() | SecretType() | Variable():
-            return False
-        case ListType(inner) | MapType(inner):
-            return _is_data(inner, definitions, seen)
-        case AnonymousRecord(fields):
-            return all(_is_data(t, definitions, seen) for _, t in fields)
-        case UnionType(members):
-            return all(_is_data(m, definitions, seen) for m in members)
-        case Named(name):
-            return name in seen or all(_is_data(t, definitions, seen | {name}) for t in _parts(name, definitions))
-        case _:
-            return True
+    return not any(isinstance(leaf, FunctionType | SecretType | Variable) for leaf in _leaves(type, definitions))

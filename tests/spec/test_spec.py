@@ -1,7 +1,7 @@
 """Runs the literate programs of this folder.
 
-A page shows a rule with programs. A block `ael` is a program (`ael file=orders.ael` another file of the next program); the blocks after it say
-what must come of it:
+A page shows a rule with programs. A block `ael` is a program (`ael file=orders.ael` another file of the next program); the blocks
+after it say what must come of it:
 
     errors      one line each: `AEL0301 3:5 message`
     types       `name: Type` of locals
@@ -11,7 +11,8 @@ what must come of it:
     outcome     `error NotFound {…}`, `fault LoopLimit …`, `uncertain Orders.refund`: an ending that is no value, its message as a prefix
     trace       the trace as `ael run --trace` prints it, without times
 
-A program without any of them must check without a word, and all its `test` blocks must pass. A line `feature: A3.5` names rows of the feature table.
+A program without any of them must check without a word, and all its `test` blocks must pass. A line `feature: A3.5` names rows of
+the feature table.
 """
 
 from __future__ import annotations

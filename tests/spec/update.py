@@ -1,4 +1,7 @@
-"""Fills in the expectations of spec pages that are empty: `python -m tests.spec.update [PAGE…]`. Read what it wrote: it records, it does not judge."""
+"""Fills in the expectations of spec pages that are empty: `python -m tests.spec.update [PAGE…]`.
+
+Read what it wrote: it records, it does not judge.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,11 @@ def fill(case: Case, every: bool) -> dict[int, str]:
             script = loads(case.expected["script"].text) if "script" in case.expected else None
             entry = given.words.get("entry") if given is not None else None
             ran = run(opened, loads(given.text) if given is not None else None, script, entry)
-            said = {"output": ending(ran.outcome), "outcome": ending(ran.outcome), "trace": "\n".join(lines(ran.spans, times=False))}
+            said = {
+                "output": ending(ran.outcome),
+                "outcome": ending(ran.outcome),
+                "trace": "\n".join(lines(ran.spans, times=False)),
+            }
             for name, block in wanted.items():
                 text = said[name]
                 if name == "output":
