@@ -200,7 +200,7 @@ STATEMENTS = st.lists(
     st.sampled_from(
         [
             "x = x + y", "y = y * 2", "x = x * x", "s = s + s", 's = "${s}${x}"', "xs = xs.append(x)", "xs = xs + xs", "x = xs[y]",
-            "y = y div x", "x = depth(y)", "for i in 1..y { x = x + i }", "for v in xs { y = y + v }", "m = m.set(s, x)",
+            "y = y div x", "x = depth(y)", "for i in 1..min(y, 50) { x = x + i }", "for v in xs { y = y + v }", "m = m.set(s, x)",
             "while x < y up to 50 { x = x + 1 }", "for i in 1..20 { x = x + x }", "if x > y { x = y } else { y = x - 1 }",
             "x = xs.fold(x, fn(a, b) => a * b + 1)", "xs = xs.map(fn(v) => v + y)", "f = f * f", "f = f / f", "x = (m[s] ?? y)",
             "y = { x div y } catch { Arithmetic a => 7 }", "x = s.length()",
