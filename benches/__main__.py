@@ -27,9 +27,7 @@ VERDICTS = {True: "ok", False: "MISSED", None: "?"}
 def table_line(row: Row) -> str:
     """The row for people."""
     shown = ["-" if part is None else f"{part:,.4g}" for part in (row.value, row.against_value, row.ratio)]
-    verdict = (
-        "" if row.target is None else f"{row.target:>10}  {'ok' if row.ok else 'MISSED' if row.ok is False else '?'}"
-    )
+    verdict = "" if row.target is None else f"{row.target:>10}  {'ok' if row.ok else 'MISSED' if row.ok is False else '?'}"
     return f"{row.name:<22} {shown[0]:>9} {row.unit:<20} {row.against:<28} {shown[1]:>9}  ratio {shown[2]:>9} {verdict}"
 
 
@@ -45,9 +43,7 @@ def markdown_line(row: Row) -> str:
     goal = "" if row.target is None else row.target.replace("<=", "≤").replace(">=", "≥")
     verdict = {True: ", met", False: ", **missed**", None: ""}[row.ok]
     figures = [figure_text(part) for part in (row.value, row.against_value, row.ratio)]
-    return (
-        f"| `{row.name}` | {row.unit} | {figures[0]} | {row.against} | {figures[1]} | {figures[2]} | {goal}{verdict} |"
-    )
+    return f"| `{row.name}` | {row.unit} | {figures[0]} | {row.against} | {figures[1]} | {figures[2]} | {goal}{verdict} |"
 
 
 def main() -> int:

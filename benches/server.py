@@ -125,9 +125,7 @@ class Connection(asyncio.Protocol):
             case b"release":
                 self.transport.write(http(b'{"held": %d}' % self.held.release(), b"application/json"))
             case _:
-                self.transport.write(
-                    http(b'{"error": {"message": "no such path"}}', b"application/json", b"404 Not Found")
-                )
+                self.transport.write(http(b'{"error": {"message": "no such path"}}', b"application/json", b"404 Not Found"))
 
 
 async def serve() -> None:

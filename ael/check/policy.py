@@ -40,7 +40,9 @@ def read(context: Context, scope: ModuleScope, clause: n.Policy | None, draft: b
     return PolicySpec("one_call" if name == "one_call" else "loop")
 
 
-def one_call(context: Context, scope: ModuleScope, node: n.NodeDecl, own: Signature, offered: list[tuple[n.Path, Symbol]]) -> None:
+def one_call(
+    context: Context, scope: ModuleScope, node: n.NodeDecl, own: Signature, offered: list[tuple[n.Path, Symbol]]
+) -> None:
     """Under `one_call` a proposed call's result is the node's result, so it must be of its type (feature A7.4); so are its errors."""
     collected = context.collected
     result, fails = own.result, own.fails

@@ -55,9 +55,7 @@ def body(context: Context, scope: ModuleScope, graph: Graph, key: str, shown: st
         last = chain[-1][1]
         message = f"`{shown}` says `repeat idempotent`, but it calls `{short(last.name)}`, which is `repeat {word}`"
         labels = (context.label(scope.name, clause, "said here"), *through(context, chain[1:]), *_declared_repeat(context, last))
-        notes = (
-            f"say `repeat {word}`, or pass the key on (`key: call.key`) to an operation that acts once for each key",
-        )
+        notes = (f"say `repeat {word}`, or pass the key on (`key: call.key`) to an operation that acts once for each key",)
         context.report("AEL0513", message, chain[0][0], chain[0][1].node, labels=labels, notes=notes)
         return
 

@@ -19,7 +19,9 @@ from ael.syntax import nodes as n
 
 _TURNS = {"final": "final", "text": "text", "cut": "cut", "refused": "refused", "unavailable": "unavailable", "call": "call"}
 
-_HIGHER = frozenset({f"list.{own}" for own in ["map", "filter", "find", "any", "all", "count", "fold", "sort_by", "flat_map", "group_by"]})
+_HIGHER = frozenset(
+    {f"list.{own}" for own in ["map", "filter", "find", "any", "all", "count", "fold", "sort_by", "flat_map", "group_by"]}
+)
 _HIGHER |= {"map.map_values", "map.filter"}
 """What calls its last argument. To all others a function is a value like any."""
 
@@ -33,7 +35,7 @@ def call(b: Builder, e: n.Call, info: CallInfo) -> ast.expr:
         case "calls":
             return _calls(b, e)
         case "json":
-            value, = b.values(given)
+            (value,) = b.values(given)
             return build.call("to_json", value)
         case name if name in _TURNS:
             return build.call(f"turn_{_TURNS[name]}", *b.values(given))

@@ -73,9 +73,7 @@ def _check(b: Builder, e: n.Call, info: CallInfo) -> ast.expr:
     return build.call("check", b.program.checker(type), argument)
 
 
-def _arguments(
-    b: Builder, given: Sequence[n.Expr | None], parameters: Sequence[ParameterDef], *, acting: bool
-) -> list[ast.expr]:
+def _arguments(b: Builder, given: Sequence[n.Expr | None], parameters: Sequence[ParameterDef], *, acting: bool) -> list[ast.expr]:
     """Arguments in parameter order, evaluated as written, defaults filled in, absent optional ones `None`."""
     present = [a for a in given if a is not None]
     order = sorted(range(len(present)), key=lambda i: present[i].span.start)

@@ -141,8 +141,8 @@ def _accumulates(b: Builder, local: Local, value: n.Binary) -> bool:
     if value.op not in ("+", "-", "*"):
         return False
     loop = b.function.loops[-1]
-    return loop.cheap and loop.body is not None and _only_read_in(local, value, loop.body, b.tables) and _is_operand(
-        b, local, value
+    return (
+        loop.cheap and loop.body is not None and _only_read_in(local, value, loop.body, b.tables) and _is_operand(b, local, value)
     )
 
 

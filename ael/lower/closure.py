@@ -71,9 +71,7 @@ def named_function(b: Builder, meaning: Meaning, *, acting: bool) -> ast.expr:
         if not b.function.depth or meaning.name not in b.program.graph.recursive:
             return build.name(made)
         depth = b.reach(names.DEPTH)
-        return ast.Lambda(
-            build.arguments(parameters, [(depth, build.name(depth))]), build.call(made, *given, build.name(depth))
-        )
+        return ast.Lambda(build.arguments(parameters, [(depth, build.name(depth))]), build.call(made, *given, build.name(depth)))
     called: ast.expr
     if meaning.kind != "function":
         arguments: ast.expr = ast.Tuple([*given], build.LOAD)
@@ -127,6 +125,4 @@ def iterable(b: Builder, value: ast.expr) -> ast.expr:
 
 
 def comprehension(binder: str, over: ast.expr, element: ast.expr, test: ast.expr | None = None) -> ast.ListComp:
-    return ast.ListComp(
-        element, [ast.comprehension(build.target(binder), over, [test] if test is not None else [], 0)]
-    )
+    return ast.ListComp(element, [ast.comprehension(build.target(binder), over, [test] if test is not None else [], 0)])

@@ -7,10 +7,10 @@ import ast
 from ael.check.program import CheckedProgram
 from ael.lower.lower import trees
 
-HEADER = '''\
+HEADER = """\
 # Compiled from {file} by AEL. Names: u_ locals, f_ functions, c_ constants, _ temporaries, k the frame (the only way to the world),
 # _d the depth of a recursive function. Everything else is ael.lower.abi. Not to be edited.
-'''
+"""
 
 
 def emit(checked: CheckedProgram) -> dict[str, str]:

@@ -130,9 +130,7 @@ class _Unit:
     def _tool(self, name: str) -> CompiledTool:
         spec = self._checked.tools[name]
         body = None if spec.extern is not None else self._code(name, acting=True)
-        return CompiledTool(
-            spec, body, self._code(f"{name}.approval", acting=False), self._code(f"{name}.key", acting=False)
-        )
+        return CompiledTool(spec, body, self._code(f"{name}.approval", acting=False), self._code(f"{name}.key", acting=False))
 
     def _node(self, name: str) -> CompiledNode:
         spec = self._checked.nodes[name]

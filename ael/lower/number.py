@@ -97,7 +97,9 @@ def finish_float(b: Builder, number: Number) -> ast.expr:
     if number.finite:
         return number.value
     made = b.temp()
-    test = ast.Compare(build.name("FLOAT_LOW"), [ast.LtE(), ast.LtE()], [build.walrus(made, number.value), build.name("FLOAT_HIGH")])
+    test = ast.Compare(
+        build.name("FLOAT_LOW"), [ast.LtE(), ast.LtE()], [build.walrus(made, number.value), build.name("FLOAT_HIGH")]
+    )
     return ast.IfExp(test, build.name(made), build.call("float_too_large"))
 
 

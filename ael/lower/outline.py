@@ -24,9 +24,7 @@ def outlined(b: Builder, span: Span) -> Iterator[None]:
         yield
         return
     known = set(outer.declared) | {f"_{i}" for i in range(1, outer.counter.temps + 1)}
-    b.function = Function(
-        outer.acting, outer.depth, outer.parent, outer.declared, outer.captured, outer.counter, outer.loops
-    )
+    b.function = Function(outer.acting, outer.depth, outer.parent, outer.declared, outer.captured, outer.counter, outer.loops)
     try:
         with b.capture() as body:
             yield

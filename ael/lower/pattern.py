@@ -132,7 +132,10 @@ def variant_of(b: Builder, name: str, type: Type, hint: Type | None = None) -> t
     """The variant that a pattern names: by its qualified name, else found in the enums of the subject's type."""
     owner, _, own = name.rpartition(".")
     definitions = b.program.checked.definitions
-    for candidate in (definitions.get(owner), *(definitions.get(t.name) for t in (hint, *parts(b, type)) if isinstance(t, Named))):
+    for candidate in (
+        definitions.get(owner),
+        *(definitions.get(t.name) for t in (hint, *parts(b, type)) if isinstance(t, Named)),
+    ):
         if isinstance(candidate, EnumDef):
             for variant in candidate.variants:
                 if variant.name == own:
@@ -254,5 +257,3 @@ def type_test(b: Builder, subject: ast.expr, type: Type, among: Type) -> list[as
         if mine is not None and all(class_of(b, o) not in (mine, None) for o in others):
             return [build.is_class(subject, mine)]
     return [build.call(b.program.shape(type), subject)]
-
-

@@ -135,7 +135,9 @@ class Program:
             return build.const(value)  # type: ignore[arg-type]
         if qualified is None:
             for known, other in self.constants.items():
-                if other is value or (type(other) is type(value) and isinstance(value, Decimal | timedelta) and repr(other) == repr(value)):
+                if other is value or (
+                    type(other) is type(value) and isinstance(value, Decimal | timedelta) and repr(other) == repr(value)
+                ):
                     return build.name(known)
             qualified = f"value.{len(self.constants)}"
         found = self.names.of("c", qualified)

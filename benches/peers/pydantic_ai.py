@@ -46,9 +46,7 @@ def turns(request: Mapping[str, Any]) -> Mapping[str, Any]:
 def classify() -> Any:
     client = AsyncOpenAI(base_url=os.environ["BENCH_MODEL_URL"], api_key="none", max_retries=0, timeout=600)
     provider = OpenAIProvider(openai_client=client)
-    agent = Agent(
-        OpenAIChatModel("json", provider=provider), instructions=scenario.SORT, output_type=NativeOutput(Sorted)
-    )
+    agent = Agent(OpenAIChatModel("json", provider=provider), instructions=scenario.SORT, output_type=NativeOutput(Sorted))
 
     async def call() -> None:
         ended = await agent.run(scenario.TICKET)

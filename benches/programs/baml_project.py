@@ -71,6 +71,4 @@ def write(folder: Path, lines: int) -> int:
 def edit(folder: Path) -> None:
     """Change one declaration."""
     path = folder / "baml_src" / "part0.baml"
-    path.write_text(
-        path.read_text(encoding="utf-8").replace("customer string\n", "customer string?\n", 1), encoding="utf-8"
-    )
+    path.write_text(path.read_text(encoding="utf-8").replace("customer string\n", "customer string?\n", 1), encoding="utf-8")

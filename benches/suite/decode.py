@@ -20,6 +20,4 @@ def rows(quick: bool) -> Iterator[Row]:
         sides = [stack.enter_context(closing(side)) for side in starting if side]
         for size in SIZES:
             found = interleave(sides, 1 if quick else 9, "decode", "us", size=size)
-            yield row(
-                f"decode/{size}", "µs CPU a document", found.get("ael"), PYDANTIC.title, found.get(PYDANTIC.title), GOAL
-            )
+            yield row(f"decode/{size}", "µs CPU a document", found.get("ael"), PYDANTIC.title, found.get(PYDANTIC.title), GOAL)

@@ -39,9 +39,7 @@ def rows(quick: bool) -> Iterator[Row]:
     """Every load against every peer. The first round of each process is not counted: it imports and opens connections."""
     with model_server() as server:
         for load in LOADS:
-            environment = {
-                "BENCH_MODEL_URL": f"{server}/wait/{load.wait_ms}/v1" if load.wait_ms else f"{server}/now/v1"
-            }
+            environment = {"BENCH_MODEL_URL": f"{server}/wait/{load.wait_ms}/v1" if load.wait_ms else f"{server}/now/v1"}
             with ExitStack() as stack:
                 peers = [peer_side(peer, environment) for peer in (BAML, *FRAMEWORKS)]
                 sides = [stack.enter_context(closing(side)) for side in (ael_side("http", environment), *peers) if side]

@@ -23,11 +23,7 @@ def rows(quick: bool) -> Iterator[Row]:
     """Every length against every peer, and our longest against our shortest."""
     with ExitStack() as stack:
         peers = [peer_side(peer) for peer in (LANGGRAPH, PYDANTIC_AI, OPENAI_AGENTS)]
-        sides = [
-            stack.enter_context(closing(side))
-            for side in (ael_side("turns"), plain_side("hand", "hand"), *peers)
-            if side
-        ]
+        sides = [stack.enter_context(closing(side)) for side in (ael_side("turns"), plain_side("hand", "hand"), *peers) if side]
         ours: dict[int, float | None] = {}
         for steps in STEPS:
             interleave([side for side in sides if not side.slow], 1, "turns", "us", steps=steps)

@@ -22,7 +22,9 @@ from ael.types.schema import schema
 from tests.fuzz.typed import JSON, World, mutated, values, worlds
 
 FIXED = settings(
-    derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
 )
 STRICT = jsonschema.validators.extend(
     jsonschema.Draft202012Validator,
@@ -112,7 +114,9 @@ def test_any_python_value_is_checked_or_refused(world: World, value: object) -> 
 
 
 ALMOST_JSON = st.one_of(
-    st.text(st.sampled_from('[]{}",:0123456789.eE+-truefalsn\\u \n\ud800é'), max_size=40), st.text(max_size=20), JSON.map(json.dumps)
+    st.text(st.sampled_from('[]{}",:0123456789.eE+-truefalsn\\u \n\ud800é'), max_size=40),
+    st.text(max_size=20),
+    JSON.map(json.dumps),
 )
 
 

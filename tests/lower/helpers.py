@@ -24,7 +24,9 @@ def checked(text: str, *, path: Path | None = None, **others: str) -> CheckedPro
     modules = {name: parse_module(Source(f"{name}.ael", source), bag) for name, source in others.items()}
     modules["main"] = parse_module(Source("main.ael", text, path), bag)
     program = check_program(modules, "main", bag, extern_allowed=frozenset(), uses=frozenset())
-    assert program is not None, "\n".join(f"{d.code} {d.message} at {d.place.source.text[slice(*d.place.span)]!r}" for d in bag.sorted())
+    assert program is not None, "\n".join(
+        f"{d.code} {d.message} at {d.place.source.text[slice(*d.place.span)]!r}" for d in bag.sorted()
+    )
     return program
 
 

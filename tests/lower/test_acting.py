@@ -26,16 +26,21 @@ def world() -> World:
 
 
 def test_effects_get_all_parameters() -> None:
-    source = WORLD + """
+    source = (
+        WORLD
+        + """
     fn f() -> String { Things.get("a") + Things.get(note: "n", id: "b") }
     """
+    )
     seen = world()
     assert act(compiled(source).functions["main.f"], world=seen) == "<a5><b5n>"
     assert [arguments for _, _, arguments in seen.calls] == [("a", 5, None), ("b", 5, "n")]
 
 
 def test_sites_are_numbered_in_source_order_and_the_same_each_time() -> None:
-    source = WORLD + """
+    source = (
+        WORLD
+        + """
     fn inner(x: String) -> String { Things.get(x) }
     fn f(xs: List<String>) -> String {
       var all = Things.get("first")
@@ -43,6 +48,7 @@ def test_sites_are_numbered_in_source_order_and_the_same_each_time() -> None:
       all + Things.get("last")
     }
     """
+    )
     paths = []
     for _ in range(2):
         seen = world()
@@ -52,7 +58,9 @@ def test_sites_are_numbered_in_source_order_and_the_same_each_time() -> None:
 
 
 def test_operands_are_evaluated_from_left_to_right() -> None:
-    source = WORLD + """
+    source = (
+        WORLD
+        + """
     record Pair { a: String, b: String }
     fn g(a: String, b: String, c: String) -> String { a + b + c }
     fn f(flag: Bool) -> String {
@@ -67,13 +75,16 @@ def test_operands_are_evaluated_from_left_to_right() -> None:
       one + two + pair.a
     }
     """
+    )
     seen = world()
     act(compiled(source).functions["main.f"], True, world=seen)
     assert [arguments[0] for _, _, arguments in seen.calls] == list("12345678")
 
 
 def test_logic_is_cut_short() -> None:
-    source = WORLD + """
+    source = (
+        WORLD
+        + """
     fn yes(x: String) -> Bool { Things.get(x) != "" }
     fn f(a: Bool, b: String?) -> Bool {
       let p = a and { let r = yes("1")
@@ -84,6 +95,7 @@ def test_logic_is_cut_short() -> None:
       p and q and s == b
     }
     """
+    )
     f = compiled(source).functions["main.f"]
     seen = world()
     assert act(f, False, "b", world=seen) is False
@@ -94,7 +106,9 @@ def test_logic_is_cut_short() -> None:
 
 
 def test_functions_take_acting_functions_and_plain_ones() -> None:
-    source = WORLD + """
+    source = (
+        WORLD
+        + """
     fn twice(f: fn(String) -> String, x: String) -> String { f(f(x)) }
     fn pure() -> String { twice(fn(s) => s + "!", "a") }
     fn acts() -> String { twice(fn(s) => Things.get(s), "a") }
@@ -107,6 +121,7 @@ def test_functions_take_acting_functions_and_plain_ones() -> None:
       g("x") + twice(plain, "y") + twice(g, "z")
     }
     """
+    )
     unit = compiled(source)
     assert unit.functions["main.pure"]() == "a!!"
     assert act(unit.functions["main.acts"], world=world()) == "<<a5>5>"
@@ -116,7 +131,9 @@ def test_functions_take_acting_functions_and_plain_ones() -> None:
 
 
 def test_functions_behind_type_parameters_keep_their_convention() -> None:
-    source = WORLD + """
+    source = (
+        WORLD
+        + """
     fn same<T>(x: T) -> T { x }
     fn f() -> String {
       let g = same(fn(s: String) => s + "!")
@@ -131,17 +148,21 @@ def test_functions_behind_type_parameters_keep_their_convention() -> None:
       [g, fn(s: String) => s + "?"].fold("", fn(a, h) => a + h("x"))
     }
     """
+    )
     unit = compiled(source)
     assert act(unit.functions["main.f"], world=world()) == "a!<b5>b?<c5>"
     assert unit.functions["main.plain"]() == "x!x?"
 
 
 def test_lists_with_acting_functions() -> None:
-    source = WORLD + """
+    source = (
+        WORLD
+        + """
     fn f(xs: List<String>) -> List<String> { xs.map(fn(x) => Things.get(x)).filter(fn(x) => Things.get(x) != "") }
     fn g(xs: List<String>) -> String { xs.fold("", fn(a, x) => a + Things.get(x)) }
     fn h(xs: List<String>) -> List<String> { xs.sort_by(fn(x) => Things.get(x)) }
     """
+    )
     unit = compiled(source)
     seen = world()
     assert act(unit.functions["main.f"], ["b", "a"], world=seen) == ["<b5>", "<a5>"]
@@ -151,7 +172,9 @@ def test_lists_with_acting_functions() -> None:
 
 
 def test_parallel_parts() -> None:
-    source = WORLD + """
+    source = (
+        WORLD
+        + """
     fn f(xs: List<String>) -> List<String> {
       let mark = "!"
       parallel x in xs up to 2 { Things.get(x) + mark }
@@ -161,6 +184,7 @@ def test_parallel_parts() -> None:
       both.a + both.b
     }
     """
+    )
     unit = compiled(source)
     seen = world()
     assert act(unit.functions["main.f"], ["a", "b"], world=seen) == ["<a5>!", "<b5>!"]
@@ -186,7 +210,9 @@ def test_captures_are_bound_by_value() -> None:
 
 
 def test_tools_nodes_and_their_clauses() -> None:
-    source = WORLD + """
+    source = (
+        WORLD
+        + """
     role boss
     /// Do it.
     tool do_it(id: String, amount: Int) -> String
@@ -215,6 +241,7 @@ def test_tools_nodes_and_their_clauses() -> None:
     }
     node plain(x: Int) -> Int { x + 1 }
     """
+    )
     unit = compiled(source)
     tool = unit.tools["main.do_it"]
     assert tool.approval_when is not None
@@ -240,7 +267,9 @@ def test_tools_nodes_and_their_clauses() -> None:
 
 
 def test_provides_and_tests() -> None:
-    source = WORLD + """
+    source = (
+        WORLD
+        + """
     provide Things as local {
       fn get(id: String, limit: Int, note: String?) -> String { "${id}${limit}" }
     }
@@ -255,6 +284,7 @@ def test_provides_and_tests() -> None:
       assert calls(read) == 1
     }
     """
+    )
     unit = compiled(source)
     assert act(unit.provides["main.local"].operations["get"], "a", 2, None) == "a2"
     act(unit.tests[0].body, world=World({"main.read": lambda id: f"<{id}5>"}))
@@ -267,9 +297,12 @@ def test_the_same_program_compiles_to_the_same_code() -> None:
 
 
 def test_deep_acting_recursion_is_cut_by_the_frame() -> None:
-    source = WORLD + """
+    source = (
+        WORLD
+        + """
     fn down(n: Int) -> Int { if n == 0 { Things.get("x").length() } else { down(n - 1) } }
     """
+    )
     unit = compiled(source)
     assert act(unit.functions["main.down"], 50, world=world()) == 4
     with pytest.raises(Exception, match="too deep"):

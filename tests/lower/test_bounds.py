@@ -73,7 +73,7 @@ def test_floats_are_finite_and_nothing_is_divided_by_zero(source: str, arguments
 @pytest.mark.parametrize(
     "source",
     [
-        'fn f(s: String) -> Int { var x = s\n for i in 1..100 { x = x + x }\n x.length() }',
+        "fn f(s: String) -> Int { var x = s\n for i in 1..100 { x = x + x }\n x.length() }",
         'fn f(s: String) -> Int { var x = s\n for i in 1..100 { x = "${x}${x}" }\n x.length() }',
         'fn f(s: String) -> Int { var x = s\n while true up to 1_000_000_000 { x = x + "01234567890123456789012345678901" }\n x.length() }',
         "fn f(s: String) -> Int { s.repeat(100_000_000).length() }",

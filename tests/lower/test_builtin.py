@@ -16,7 +16,16 @@ from ael.types.type import FunctionType
 from tests.lower.helpers import compiled, run
 
 SPACE = abi.namespace(Halt())
-INLINE = {"string.length", "list.length", "map.length", "bytes.length", "string.is_empty", "list.is_empty", "map.is_empty", "map.get"}
+INLINE = {
+    "string.length",
+    "list.length",
+    "map.length",
+    "bytes.length",
+    "string.is_empty",
+    "list.is_empty",
+    "map.is_empty",
+    "map.get",
+}
 METHOD_LIST = [(kind, method) for kind, methods in METHODS.items() for method in methods.values()]
 
 
@@ -124,8 +133,8 @@ def test_every_function_of_the_check_is_there() -> None:
         ("range(1, 3)", [1, 2, 3]),
         ('parse_json("{\\"a\\": [1, null]}").get("a")', [1, None]),
         ('json(["a": $0.5])', {"a": "0.5"}),
-        ('json([1]).at(0) == json(1)', True),
-        ('json(true) == json(1)', False),
+        ("json([1]).at(0) == json(1)", True),
+        ("json(true) == json(1)", False),
         ('"ab".to_bytes().to_base64()', "YWI="),
         ("1h.plus(30min).in_seconds()", 5400.0),
         ("90s.to_string()", "PT1M30S"),
@@ -134,14 +143,18 @@ def test_every_function_of_the_check_is_there() -> None:
 )
 def test_methods(expression: str, expected: Any) -> None:
     kinds = {str: "String", int: "Int", float: "Float", bool: "Bool", Decimal: "Decimal"}
-    source = f"fn f() -> Json {{ json({expression}) }}" if type(expected) not in kinds else (
-        f"fn f() -> {kinds[type(expected)]} {{ {expression} }}"
+    source = (
+        f"fn f() -> Json {{ json({expression}) }}"
+        if type(expected) not in kinds
+        else (f"fn f() -> {kinds[type(expected)]} {{ {expression} }}")
     )
     if expected is None or expression.endswith("to_decimal()") or "to_int()" in expression or "to_float()" in expression:
         source = f"fn f() -> Bool {{ json({expression}) == json({_literal(expected)}) }}"
         assert run(source) is True
         return
-    if isinstance(expected, str | int | float) and any(f".{m}(" in expression for m in ("index_of", "first", "last", "find", "min", "max")):
+    if isinstance(expected, str | int | float) and any(
+        f".{m}(" in expression for m in ("index_of", "first", "last", "find", "min", "max")
+    ):
         assert run(f"fn f() -> Json {{ json({expression}) }}") == expected
         return
     found = run(source)
@@ -162,7 +175,9 @@ def _literal(value: object) -> str:
 def test_decimals_do_not_depend_on_the_context_of_the_thread() -> None:
     import decimal
 
-    source = "fn f(a: Decimal, b: Decimal) -> Decimal { a / b }\nfn g(a: Decimal, b: Decimal) -> Decimal { a div b + a % b * $100 }"
+    source = (
+        "fn f(a: Decimal, b: Decimal) -> Decimal { a / b }\nfn g(a: Decimal, b: Decimal) -> Decimal { a div b + a % b * $100 }"
+    )
     unit = compiled(source)
     with decimal.localcontext() as context:
         context.prec = 3

@@ -30,7 +30,9 @@ def test_declared_errors_are_failures_with_their_record() -> None:
 
 
 def test_catch_meets_by_name_and_passes_the_rest_on() -> None:
-    source = ERRORS + """
+    source = (
+        ERRORS
+        + """
     fn f(id: String) -> String fails Refused {
       try look(id) catch { NotFound e => "missing '${e.id}'" }
     }
@@ -47,6 +49,7 @@ def test_catch_meets_by_name_and_passes_the_rest_on() -> None:
       }
     }
     """
+    )
     unit = compiled(source)
     f, g, h = (unit.functions[f"main.{name}"] for name in "fgh")
     assert [f("a"), f("")] == ["found a", "missing ''"]
@@ -74,12 +77,15 @@ def test_faults_by_name_and_all() -> None:
 
 
 def test_a_wildcard_meets_faults_and_errors_but_no_cancellation() -> None:
-    source = ERRORS + """
+    source = (
+        ERRORS
+        + """
     fn f(n: Int) -> String {
       { let s = try look(if n == 1 { "" } else { "x" })
         "${s} ${1 div n}" } catch { _ => "something" }
     }
     """
+    )
     f = compiled(source).functions["main.f"]
     assert [f(0), f(1), f(2)] == ["something", "something", "found x 0"]
 
@@ -123,7 +129,9 @@ service Things {
 
 
 def test_uncertain_is_met_by_its_own_name_only() -> None:
-    source = SERVICE + """
+    source = (
+        SERVICE
+        + """
     fn f(id: String) -> String fails Uncertain {
       try Things.put(id) catch { Fault x => "fault ${x.kind}" }
     }
@@ -134,6 +142,7 @@ def test_uncertain_is_met_by_its_own_name_only() -> None:
       Things.put(id) catch { Uncertain u => { fail u } }
     }
     """
+    )
     unit = compiled(source)
 
     def put(id: str) -> str:
@@ -155,7 +164,9 @@ def test_uncertain_is_met_by_its_own_name_only() -> None:
 
 
 def test_cancellation_is_never_met() -> None:
-    source = SERVICE + """
+    source = (
+        SERVICE
+        + """
     fn f(id: String) -> String {
       Things.get(id) catch {
         NotFound n => "missing"
@@ -163,6 +174,7 @@ def test_cancellation_is_never_met() -> None:
       }
     }
     """
+    )
     f = compiled(source).functions["main.f"]
 
     def cancelled(id: str) -> str:
@@ -177,11 +189,14 @@ def test_cancellation_is_never_met() -> None:
 
 
 def test_an_internal_error_is_crashed_and_no_users_fault() -> None:
-    source = SERVICE + """
+    source = (
+        SERVICE
+        + """
     fn f(id: String) -> String fails NotFound {
       try Things.get(id) catch { OutOfRange x => "mistaken for the user's" }
     }
     """
+    )
     f = compiled(source).functions["main.f"]
 
     def broken(id: str) -> str:

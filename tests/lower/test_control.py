@@ -145,7 +145,9 @@ def test_deep_nesting_compiles() -> None:
 
 
 def test_leaving_deep_nesting() -> None:
-    body = nested(11, "hits = hits + 1\n if hits == stop { return hits * 2 }\n if hits == 3 { continue }\n if hits == 5 { break }")
+    body = nested(
+        11, "hits = hits + 1\n if hits == stop { return hits * 2 }\n if hits == 3 { continue }\n if hits == 5 { break }"
+    )
     source = f"fn f(stop: Int) -> Int {{\n var hits = 0\n var total = 0\n {body}\n hits\n}}"
     unit = compiled(source)
     assert unit.functions["main.f"](7) == 14

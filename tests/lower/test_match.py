@@ -135,7 +135,9 @@ def test_guards_with_statements_and_fall_through() -> None:
 
 def test_many_arms() -> None:
     arms = "\n".join(f'        {n} => "n{n}"' for n in range(70))
-    f = compiled(f"fn f(n: Int) -> String {{\n      match n {{\n{arms}\n        _ => \"other\"\n      }}\n    }}").functions["main.f"]
+    f = compiled(f'fn f(n: Int) -> String {{\n      match n {{\n{arms}\n        _ => "other"\n      }}\n    }}').functions[
+        "main.f"
+    ]
     assert [f(0), f(69), f(70)] == ["n0", "n69", "other"]
 
 
@@ -183,7 +185,9 @@ def test_match_arms_return() -> None:
     assert [f(None), f(4)] == [-1, 8]
 
 
-@pytest.mark.parametrize(("value", "expected"), [(Decimal("1.50"), "1.50"), (date(2026, 1, 2), "2026-01-02"), (True, "true"), (0.1, "0.1")])
+@pytest.mark.parametrize(
+    ("value", "expected"), [(Decimal("1.50"), "1.50"), (date(2026, 1, 2), "2026-01-02"), (True, "true"), (0.1, "0.1")]
+)
 def test_text_forms(value: object, expected: str) -> None:
     names = {Decimal: "Decimal", date: "Date", bool: "Bool", float: "Float"}
     assert run(f'fn f(x: {names[type(value)]}) -> String {{ "${{x}}" }}', "f", value) == expected

@@ -46,7 +46,20 @@ def test_no_attribute_of_a_value_is_read() -> None:
 def test_the_namespace_has_nothing_dangerous() -> None:
     space = abi.namespace(Halt())
     assert space["__builtins__"] == {}
-    for name in ("getattr", "setattr", "eval", "exec", "open", "__import__", "compile", "globals", "vars", "dir", "object", "super"):
+    for name in (
+        "getattr",
+        "setattr",
+        "eval",
+        "exec",
+        "open",
+        "__import__",
+        "compile",
+        "globals",
+        "vars",
+        "dir",
+        "object",
+        "super",
+    ):
         assert name not in space
         assert not any(value is vars(__import__("builtins")).get(name) for value in space.values())
     modules = [name for name, value in space.items() if type(value).__name__ == "module"]

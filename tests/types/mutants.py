@@ -75,7 +75,9 @@ def survives(mutant: Mutant) -> bool:
         file.write_text(file.read_text(encoding="utf-8").replace(mutant.old, mutant.new), encoding="utf-8")
         command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-c", str(ROOT / "pyproject.toml")]
         command += ["--rootdir", folder, f"tests/types/{mutant.tests}"]
-        ran = subprocess.run(command, cwd=folder, env={**os.environ, "PYTHONPATH": folder}, capture_output=True, timeout=300, check=False)
+        ran = subprocess.run(
+            command, cwd=folder, env={**os.environ, "PYTHONPATH": folder}, capture_output=True, timeout=300, check=False
+        )
         if ran.returncode not in (0, 1):
             raise RuntimeError(f"{mutant.kind}: {mutant.tests} did not run:\n{ran.stdout.decode()}{ran.stderr.decode()}")
         return ran.returncode == 0

@@ -120,11 +120,15 @@ class TestK09:
         assert "there twice" in refused(record(field("x", MapType(IntType()))), same_key)
 
     def test_broken_json_inside_of_a_text_is_refused_with_its_path(self) -> None:
-        assert refused(record(field("x", ListType(IntType()))), '{"x":"[1,2"}').startswith("`x`: JSON inside of a text, which is not taken")
+        assert refused(record(field("x", ListType(IntType()))), '{"x":"[1,2"}').startswith(
+            "`x`: JSON inside of a text, which is not taken"
+        )
 
     @pytest.mark.feature("A3.8")
     @pytest.mark.parametrize("text", ["1e5", "007", "9" * 40, "true", "null", "1.0", "[1,2]", '{"a":1}', '"quoted"', ""])
-    @pytest.mark.parametrize("type", [StringType(), JsonType(), UnionType((StringType(), ListType(IntType()))), optional(StringType())])
+    @pytest.mark.parametrize(
+        "type", [StringType(), JsonType(), UnionType((StringType(), ListType(IntType()))), optional(StringType())]
+    )
     def test_a_text_where_text_may_stand_is_never_parsed(self, type: Type, text: str) -> None:
         made = taken(record(field("x", type)), json.dumps({"x": text}))
         assert made == Arguments({"x": text})
@@ -141,7 +145,10 @@ class TestK10:
     def test_null_for_an_optional_field_is_its_absence(self) -> None:
         made = taken(record(field("a", StringType(), optional=True), field("b", IntType(), default=3)), '{"a":null,"b":null}')
         assert made.value == {"b": 3}
-        assert [str(note) for note in made.notes] == ["`a` was null, and was taken as absent", "`b` was null, and was taken as absent"]
+        assert [str(note) for note in made.notes] == [
+            "`a` was null, and was taken as absent",
+            "`b` was null, and was taken as absent",
+        ]
 
     def test_one_of_ten_optional_fields_set_is_one_key(self) -> None:
         of = record(*(field(f"f{n}", StringType(), optional=True) for n in range(10)))
@@ -180,7 +187,9 @@ def test_an_unknown_key_is_told_with_the_known_ones() -> None:
 
 
 def test_variants_and_orders_pass_through() -> None:
-    made = taken(record(field("s", SHAPE), field("o", ORDER)), '{"s":{"kind":"Circle","radius":1},"o":{"id":"A-1","count":1,"total":0.10}}')
+    made = taken(
+        record(field("s", SHAPE), field("o", ORDER)), '{"s":{"kind":"Circle","radius":1},"o":{"id":"A-1","count":1,"total":0.10}}'
+    )
     assert made.value["s"] == {"kind": "Circle", "radius": 1.0}
     assert str(made.value["o"]["total"]) == "0.10"  # type: ignore[index]
 

@@ -134,7 +134,9 @@ class TestK53:
         assert ambiguous([A, B], loop) == (A, B)
 
     def test_variants_of_one_enum_are_no_question(self) -> None:
-        enum = EnumDef("t.A", (VariantDef("X", (FieldDef("v", "v", IntType()),)), VariantDef("Y", (FieldDef("v", "v", IntType()),))))
+        enum = EnumDef(
+            "t.A", (VariantDef("X", (FieldDef("v", "v", IntType()),)), VariantDef("Y", (FieldDef("v", "v", IntType()),)))
+        )
         assert ambiguous([A, NullType()], {"t.A": enum}) is None
 
 

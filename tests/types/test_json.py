@@ -29,7 +29,9 @@ def test_json_is_read_as_the_standard_library_reads_it(text: str) -> None:
     assert read(text) == json.loads(text)
 
 
-@pytest.mark.parametrize("text", ["", " ", "nul", "[1,]", "{'a':1}", "01", "1 2", "[", '{"a"', '"a', "+1", ".5", "1.", "// x", "\x00"])
+@pytest.mark.parametrize(
+    "text", ["", " ", "nul", "[1,]", "{'a':1}", "01", "1 2", "[", '{"a"', '"a', "+1", ".5", "1.", "// x", "\x00"]
+)
 def test_what_is_no_json_is_refused_with_a_place(text: str) -> None:
     error = refusal(text)
     assert error.kind == "syntax"
@@ -77,7 +79,9 @@ class TestK12:
 
 
 class TestK13:
-    @pytest.mark.parametrize("text", ['"\\ud800"', '["\\udc00\\ud800"]', b'"\xed\xa0\x80"', b'"\xff"', b"\xef\xbb\xbf1", '"\ud800"'])
+    @pytest.mark.parametrize(
+        "text", ['"\\ud800"', '["\\udc00\\ud800"]', b'"\xed\xa0\x80"', b'"\xff"', b"\xef\xbb\xbf1", '"\ud800"']
+    )
     def test_broken_unicode_is_refused(self, text: bytes | str) -> None:
         assert refusal(text).kind == "encoding"
 
@@ -98,7 +102,9 @@ class TestK13:
     def test_the_same_key_in_different_objects_is_fine(self) -> None:
         assert read('[{"a":1},{"a":{"a":2}}]') == [{"a": 1}, {"a": {"a": 2}}]
 
-    @pytest.mark.parametrize("text", ["[" * 4096, '{"a":' * 1000, "[" * 33 + "]" * 33, '["]",' * 40, '[{"a":' * 17 + "1" + "}]" * 17])
+    @pytest.mark.parametrize(
+        "text", ["[" * 4096, '{"a":' * 1000, "[" * 33 + "]" * 33, '["]",' * 40, '[{"a":' * 17 + "1" + "}]" * 17]
+    )
     def test_deep_nesting_is_refused_without_recursion(self, text: str) -> None:
         assert refusal(text).kind == "depth"
 

@@ -30,7 +30,23 @@ def test_plain_names_are_readable(name: str, wire: str) -> None:
 class TestK19:
     @pytest.mark.parametrize(
         "name",
-        ["a/b", "a b", "x" * 200, "é", "", ".", "a..b", "1st", "_a", "a__b", "a_.b", "a._b", "\ud800", "a\n", "crm.0123456789abcdef"],
+        [
+            "a/b",
+            "a b",
+            "x" * 200,
+            "é",
+            "",
+            ".",
+            "a..b",
+            "1st",
+            "_a",
+            "a__b",
+            "a_.b",
+            "a._b",
+            "\ud800",
+            "a\n",
+            "crm.0123456789abcdef",
+        ],
     )
     def test_any_name_gets_a_legal_one_of_its_own(self, name: str) -> None:
         wire = wire_name(name)

@@ -95,12 +95,16 @@ def test_refusals_say_where(pattern: str, at: int) -> None:
         matches(pattern, "a")
 
 
-@pytest.mark.parametrize("pattern", ["(a+)+$", "^(a|a)*$", "^(a*)*b$", "(x+x+)+y", "^(([a-z])+.)+[A-Z]([a-z])+$", "a*a*a*a*a*a*a*b"])
+@pytest.mark.parametrize(
+    "pattern", ["(a+)+$", "^(a|a)*$", "^(a*)*b$", "(x+x+)+y", "^(([a-z])+.)+[A-Z]([a-z])+$", "a*a*a*a*a*a*a*b"]
+)
 def test_patterns_that_explode_elsewhere_take_linear_time(pattern: str) -> None:
     assert not matches(pattern, "a" * 20_000 + "!")
 
 
-@pytest.mark.parametrize("pattern", ["a" * 5_000, "(" * 100 + ")" * 100, "(a{1000}){1000}", "x{200000}", "((a{0,99}){0,99}){0,99}"])
+@pytest.mark.parametrize(
+    "pattern", ["a" * 5_000, "(" * 100 + ")" * 100, "(a{1000}){1000}", "x{200000}", "((a{0,99}){0,99}){0,99}"]
+)
 def test_patterns_that_are_too_large_are_refused(pattern: str) -> None:
     assert check_pattern(pattern) is not None
 
@@ -121,7 +125,10 @@ def test_the_fast_way_is_only_taken_where_nothing_is_tried_twice() -> None:
 ATOMS = st.sampled_from(["a", "b", "[ab]", "[^a]", "(?:ab|b)", "(?:a|)", ".", "(?:a*b)"])
 PIECES = st.tuples(ATOMS, st.sampled_from(["", "*", "+", "?", "{2}", "{0,2}", "{1,}"])).map("".join)
 PATTERNS = st.tuples(
-    st.sampled_from(["", "^"]), st.lists(PIECES, max_size=4).map("".join), st.sampled_from(["", "|b", "|^a"]), st.sampled_from(["", "\\Z"])
+    st.sampled_from(["", "^"]),
+    st.lists(PIECES, max_size=4).map("".join),
+    st.sampled_from(["", "|b", "|^a"]),
+    st.sampled_from(["", "\\Z"]),
 )
 
 

@@ -197,7 +197,8 @@ def test_data(type: Type) -> None:
 
 
 @pytest.mark.parametrize(
-    "type", [SecretType(), FunctionType((), IntType()), Variable("T"), ListType(SecretType()), AnonymousRecord((("f", SecretType()),))]
+    "type",
+    [SecretType(), FunctionType((), IntType()), Variable("T"), ListType(SecretType()), AnonymousRecord((("f", SecretType()),))],
 )
 def test_no_data(type: Type) -> None:
     assert not is_data(type, WORLD)

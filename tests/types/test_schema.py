@@ -103,7 +103,12 @@ def test_documentation_bounds_defaults_and_wire_names_stand_in_it() -> None:
     assert made["description"] == "An order."
     properties = made["properties"]
     assert isinstance(properties, dict)
-    assert properties["id"] == {"type": "string", "maxLength": 8, "pattern": "^[A-Z]-[0-9]+$", "description": "The public number."}
+    assert properties["id"] == {
+        "type": "string",
+        "maxLength": 8,
+        "pattern": "^[A-Z]-[0-9]+$",
+        "description": "The public number.",
+    }
     assert properties["express"] == {"type": "integer", "default": 5}
     assert "If-Match" in properties
     assert made["required"] == ["id", "count", "total"]
@@ -266,7 +271,9 @@ class TestK18:
         assert isinstance(made, Unsupported)
         assert "object" in made.reason
 
-    @pytest.mark.parametrize(("dialect", "wrapped"), [("openai", True), ("anthropic", True), ("compatible", False), ("none", False)])
+    @pytest.mark.parametrize(
+        ("dialect", "wrapped"), [("openai", True), ("anthropic", True), ("compatible", False), ("none", False)]
+    )
     def test_results_that_are_no_object_are_wrapped_where_the_dialect_asks_for_it(self, dialect: str, wrapped: bool) -> None:
         made = DIALECTS[dialect].output(schema(TOPIC, WORLD))
         assert isinstance(made, Lowered)

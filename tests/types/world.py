@@ -40,9 +40,7 @@ WORLD: Definitions = {
         ),
         doc="An order.",
     ),
-    "shop.Topic": EnumDef(
-        "shop.Topic", (VariantDef("Refund", doc="Money back."), VariantDef("Shipping"), VariantDef("Other"))
-    ),
+    "shop.Topic": EnumDef("shop.Topic", (VariantDef("Refund", doc="Money back."), VariantDef("Shipping"), VariantDef("Other"))),
     "shop.Shape": EnumDef(
         "shop.Shape",
         (
@@ -52,10 +50,13 @@ WORLD: Definitions = {
         ),
     ),
     "shop.Tree": RecordDef(
-        "shop.Tree", (FieldDef("name", "name", StringType()), FieldDef("below", "below", ListType(Named("shop.Tree")), optional=True))
+        "shop.Tree",
+        (FieldDef("name", "name", StringType()), FieldDef("below", "below", ListType(Named("shop.Tree")), optional=True)),
     ),
     "shop.Texts": AliasDef("shop.Texts", UnionType((StringType(), ListType(Named("shop.Texts"))))),
-    "shop.Card": RecordDef("shop.Card", (FieldDef("type", "type", LiteralType("card")), FieldDef("number", "number", StringType()))),
+    "shop.Card": RecordDef(
+        "shop.Card", (FieldDef("type", "type", LiteralType("card")), FieldDef("number", "number", StringType()))
+    ),
     "shop.Cash": RecordDef("shop.Cash", (FieldDef("type", "type", LiteralType("cash")), FieldDef("amount", "amount", IntType()))),
     "shop.Open": RecordDef("shop.Open", (FieldDef("id", "id", IntType()),), open=True),
 }
