@@ -1,7 +1,8 @@
 """The pages of diagnostics, `docs/errors/AEL….md`: reading them, and filling in what the examples print.
 
 `python -m tests.error_pages` does that. A page has a title, prose, `## Wrong` with the files of a program that gives the code,
-`### Message` with the exact text, and `## Right` with a program that does not. A file's first line may be `// file: deploy.ael`; without one it is the main module.
+`### Message` with the exact text, and `## Right` with a program that does not.
+A file's first line may be `// file: deploy.ael`; without one it is the main module.
 """
 
 from __future__ import annotations

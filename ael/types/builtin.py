@@ -10,8 +10,3 @@ TYPE_NAMES = frozenset(
 )
 EFFECTS = {"now": "std.now", "today": "std.today", "new_id": "std.new_id", "random_int": "std.random_int", "log": "std.log"}
 """Built-in effects: the name in a program -> the name in `Frame.act`."""
-
-FUNCTIONS = frozenset(
-    "release setting secret calls call final text unavailable refused cut range json parse_json min max abs print".split()
-)
-"""Built-in functions that a program calls by name; some only stand in tests or deployments."""
