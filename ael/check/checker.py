@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias
 from ael.check.advice import hints
 from ael.check.collect import Collected, ModuleScope, Symbol
 from ael.check.constant import Constants
+from ael.check.declare import style
 from ael.check.define import Definer
 from ael.check.kind import BOOL, loose, vague
 from ael.check.module import find
@@ -290,6 +291,8 @@ class Checker:
     def declare(self, at: n.Node, name: n.Name, type: Type, *, mutable: bool = False) -> Local:
         """Bring a local name into the innermost scope; it may hide one of a scope further out."""
         text = name.text
+        if (written := style("function", text)) is not None:
+            self.report("AEL0208", f"the name of a value is written `{written}`, not `{text}`", name.span)
         count = self.slots.get(text, 0) + 1
         self.slots[text] = count
         slot = text if count == 1 else self._slot(text, count)
