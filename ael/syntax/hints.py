@@ -26,6 +26,8 @@ def hint(text: str, before: str, after: str, possible: set[int]) -> str:
         return f"`{text}` is written {_FOREIGN[text]} in AEL"
     if before in _FOREIGN and before != "from":
         return f"`{before}` is written {_FOREIGN[before]} in AEL"
+    if not text.strip() and after == "{" and _BRACE in possible:
+        return "the `{` of a block stands on the line of what it belongs to"
     return _symbol(text, before, after, possible) or _word(text, before, possible)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from ael.syntax.actions.context import Context
 from ael.syntax.expected import explain
-from ael.syntax.tables import GOTO, NONTERMINALS
+from ael.syntax.tables import ACTION, GOTO, NONTERMINALS, SYMBOLS
 from ael.syntax.tokens import Piece
 from ael.syntax.words import NEWLINE
 
@@ -17,7 +17,7 @@ _ITEMS = [
 ]  # fmt: skip
 """Lists whose members stand on lines of their own: where a broken one can be skipped."""
 
-
+_BRACE = SYMBOLS["{"]
 _OPENERS = frozenset("([{")
 _CLOSERS = frozenset(")]}")
 
@@ -37,6 +37,8 @@ def resume(context: Context, states: list[int], values: list[Any], begins: list[
     The stack is cut back to the list, and what follows is read from the next line of the same block, or its end.
     """
     texts, kinds = context.tokens.texts, context.tokens.kinds
+    if kinds[at] == NEWLINE and texts[at + 1] == "{" and _BRACE in ACTION[states[-1]]:
+        return at + 1  # only the line break is wrong
     size, closed, depth = len(states), 0, 0
     while size > 1:
         # Brackets that are open are on the stack; those that are closed may be too, not yet reduced.
