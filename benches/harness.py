@@ -201,13 +201,13 @@ def model_server() -> Iterator[str]:
         process.stdout.close()
 
 
-def command_cpu(command: Sequence[str], cwd: Path, ok_codes: frozenset[int] = frozenset({0})) -> float:
-    """Seconds of CPU of a whole command, pinned to the measuring core; raises `SideFailed` when its exit code is not expected."""
+def command_cpu(command: Sequence[str], cwd: Path, environment: Mapping[str, str] | None = None) -> float:
+    """Seconds of CPU of a whole command, pinned to the measuring core; raises `SideFailed` when its exit code is not 0."""
     core, _ = cores()
     process = subprocess.Popen(
         command,
         cwd=cwd,
-        env=clean_environment({}),
+        env=clean_environment(environment or {}),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
@@ -218,6 +218,6 @@ def command_cpu(command: Sequence[str], cwd: Path, ok_codes: frozenset[int] = fr
         said = process.stderr.read()
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode not in ok_codes:
+    if process.returncode != 0:
         raise SideFailed(f"{' '.join(command)}: exit {process.returncode}: {said.strip()[-500:]}")
     return usage.ru_utime + usage.ru_stime

@@ -1,6 +1,7 @@
-"""An AEL project of a given size, for `check`: the examples and the library, each copy a program of its own.
+"""An AEL project of a given size, for `check`: the examples and the library, repeated.
 
-The types of each copy have names of their own, so that whatever remembers a declaration by its text gains nothing.
+Either each is a program of its own, as in a repository with many, or all are modules of one pack. The types, permissions and
+roles of each copy have names of their own, so that whatever remembers a declaration by its text gains nothing.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = ROOT / "examples" / "hello" / "main.ael"
-_DECLARED = re.compile(r"\b(?:record|enum|error|type|service) ([A-Z]\w*)")
+_TYPE = re.compile(r"\b(?:record|enum|error|type|service) ([A-Z]\w*)")
+_RIGHT = re.compile(r"^(?:permission|role) ([a-z][\w.]*)", re.MULTILINE)
 EDITED = Path("copy0", "examples", "support", "main.ael")
 
 
@@ -22,28 +24,32 @@ def code_lines(folder: Path) -> int:
     return sum(1 for line in lines if line and not line.startswith("//"))
 
 
-def rename_types(folder: Path, suffix: str) -> None:
-    """Give the types that are declared in the folder, and whatever is called like them, this suffix."""
+def rename(folder: Path, suffix: str) -> None:
+    """Give the types, permissions and roles that are declared in the folder, and whatever is called like them, this suffix."""
     texts = {path: path.read_text(encoding="utf-8") for path in folder.rglob("*.ael")}
-    names = sorted({name for text in texts.values() for name in _DECLARED.findall(text)})
-    if not names:
-        return
-    used = re.compile(rf"\b({'|'.join(names)})\b")
+    for declared, end in ((_TYPE, suffix), (_RIGHT, f"_{suffix.lower()}")):
+        names = sorted({name for text in texts.values() for name in declared.findall(text)}, key=len, reverse=True)
+        if names:
+            used = re.compile(rf"\b({'|'.join(map(re.escape, names))})\b")
+            texts = {path: used.sub(rf"\g<1>{end}", text) for path, text in texts.items()}
     for path, text in texts.items():
-        path.write_text(used.sub(rf"\g<1>{suffix}", text), encoding="utf-8")
+        path.write_text(text, encoding="utf-8")
 
 
-def write(folder: Path, lines: int) -> int:
-    """Write copies until there are that many lines of code; the number of them."""
+def write(folder: Path, lines: int, one_pack: bool = False) -> int:
+    """Write copies until there are that many lines of code; the number of them. A single pack leaves out the deployments."""
+    left_out = ("*.db*", ".ael", *(("pack.ael", "deploy*.ael") if one_pack else ()))
     written = number = 0
     while written < lines:
         copy = folder / f"copy{number}"
         for part in ("examples", "stdlib"):
-            shutil.copytree(ROOT / part, copy / part, ignore=shutil.ignore_patterns("*.db*", ".ael"))
+            shutil.copytree(ROOT / part, copy / part, ignore=shutil.ignore_patterns(*left_out))
         for program in (*copy.glob("examples/*"), copy / "stdlib"):
-            rename_types(program, f"C{number}")
+            rename(program, f"C{number}")
         written += code_lines(copy)
         number += 1
+    if one_pack:
+        (folder / "pack.ael").write_text('pack bench {\n  version "1.0.0"\n}\n', encoding="utf-8")
     return written
 
 
