@@ -185,8 +185,10 @@ class CallPlan:
                     raise
                 if run.listening:
                     run.emit(Retried(run.id, step.path, self.name, attempt, wait, fault.kind.value))
-                if span is not None:
+                if span is not None and run.trace is not None:
                     span.attributes["attempts"] = attempt + 1
+                    told = run.trace.begin("retry", self.name, step.path, span)
+                    told.end("fault", (), None, attempt=attempt, wait=wait, reason=fault.kind.value)
                 await run.world.clock.sleep(wait)
                 again = permission(scope, self, Check.PERMISSION_AGAIN)
                 if again is not None:

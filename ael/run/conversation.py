@@ -271,16 +271,15 @@ class Talk:
         try:
             turn = await conversation.ask(max_tokens, last, on_event)
         except ModelError as error:
-            if error.usage is not None:
-                self.failed.append(error.usage)
-                over = reservation.settle(error.usage, self._cost(link, error.usage))
-                if over is not None:
-                    raise over from None
-            elif error.kind in (ModelErrorKind.INCOMPLETE, ModelErrorKind.MALFORMED):
-                usage = Usage(input=prompt, estimated=True)
-                reservation.settle(usage, self._cost(link, usage))
-            else:
-                reservation.release()
+            used = error.usage
+            if used is None:
+                # Without a word on usage, an answer that broke off has cost its prompt, and a refused request nothing. Both count.
+                answered = error.kind in (ModelErrorKind.INCOMPLETE, ModelErrorKind.MALFORMED)
+                used = Usage(input=prompt, estimated=True) if answered else Usage()
+            self.failed.append(used)
+            over = reservation.settle(used, self._cost(link, used) if used.total else ZERO)
+            if over is not None:
+                raise over from None
             if error.kind is ModelErrorKind.UNAVAILABLE:
                 return error
             raise self._fault(error, link, path) from None
@@ -357,14 +356,22 @@ class Talk:
 
     def _tell_retry(self, path: str, link: Link, attempt: int, wait: float, error: ModelError) -> None:
         run = self._scope.run
+        reason = run.world.masker.text(error.message)[:200]
         if run.listening:
-            run.emit(Retried(run.id, path, link.name, attempt, wait, run.world.masker.text(error.message)[:200]))
+            run.emit(Retried(run.id, path, link.name, attempt, wait, reason))
+        if run.trace is not None:
+            run.trace.begin("retry", link.name, path, self._scope.span).end(
+                "fault", (), None, attempt=attempt, wait=wait, reason=reason
+            )
 
     def _tell_fallback(self, path: str, index: int, to: int, error: ModelError) -> None:
         run = self._scope.run
+        reason = run.world.masker.text(error.message)[:200]
+        name, other = self.chain[index].name, self.chain[to].name
         if run.listening:
-            reason = run.world.masker.text(error.message)[:200]
-            run.emit(FellBack(run.id, path, self.chain[index].name, self.chain[to].name, reason))
+            run.emit(FellBack(run.id, path, name, other, reason))
+        if run.trace is not None:
+            run.trace.begin("retry", name, path, self._scope.span).end("fault", (), None, fallback=other, reason=reason)
 
 
 def unpriced(name: str, model: str) -> Fault:

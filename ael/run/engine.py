@@ -181,6 +181,7 @@ class Engine:
             run.checkpoint(run.deadline)
         except Expired as expired:
             ending = time_is_up(expired.deadline.name)
+            run.note_end(ending.message)
         except asyncio.CancelledError:
             ending = cancelled(run)
         except (Failure, Fault, Uncertain) as error:

@@ -337,7 +337,7 @@ class Clock(Protocol):
 class Span:
     """A finished span of a trace. Times in seconds since the epoch; `sequence` counts the spans of the run as they begin.
 
-    `kind` is `run`, `node`, `turn`, `tool`, `operation`, `store`, `effect`, `approval`, `release`; `outcome` is `value`, `error`,
+    `kind` is `run`, `node`, `turn`, `tool`, `operation`, `store`, `effect`, `approval`, `release`, `retry`; `outcome` is `value`, `error`,
     `fault`, `uncertain` or `refused`.
     `attributes` are metadata (tokens, cost, model, reasons); `content` is filled only where the run opted in.
     """

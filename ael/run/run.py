@@ -139,20 +139,7 @@ class Run:
         if self._task is None or self._task.done() or self.cancelled is not None:
             return
         self.cancelled = reason
-        self.note(
-            Entry(
-                f"cancel@{self.active:.6f}",
-                State.PROPOSED,
-                Kind.CANCEL,
-                "",
-                "",
-                "",
-                reason,
-                None,
-                self.world.clock.now(),
-                self.active,
-            )
-        )
+        self.note_end(reason)
         self._task.cancel()
         self._grace = self._task.get_loop().call_later(GRACE, self._abandon)
 
@@ -237,6 +224,11 @@ class Run:
             return False
         task = asyncio.current_task(self._task.get_loop())
         return task is not None and (task is self._task or task in self.workers)
+
+    def note_end(self, reason: str) -> None:
+        """Journal that the run was told to end: a cancel, or a time limit."""
+        path = f"end@{self.active:.6f}"
+        self.note(Entry(path, State.PROPOSED, Kind.CANCEL, "", "", "", reason, None, self.world.clock.now(), self.active))
 
     @property
     def active(self) -> float:

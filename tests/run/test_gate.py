@@ -249,3 +249,13 @@ def test_a_tool_without_an_implementation_is_unavailable() -> None:
     made, fake = proposing(call("look", {}), tool("look", None))
     assert value_of(run(made, "answer", ASK)) == "done"
     assert "Unavailable: `look` has no implementation here" in answers(fake)[0].content
+
+
+@pytest.mark.feature("A5.4")
+def test_a_name_that_is_nearly_right_is_told_what_it_may_have_meant() -> None:
+    body = Body("ran")
+    made, fake = proposing(call("lookup", {}), tool("look_up", body))
+    assert value_of(run(made, "answer", ASK)) == "done"
+    assert answers(fake)[0].is_error
+    assert answers(fake)[0].content == 'no tool "lookup"; did you mean `look_up`? the tools are `look_up`'
+    assert body.got == []

@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
+from ael.data import replace
 from ael.run.bindings import Bindings, BoundModel, Options
 from ael.run.engine import Engine
 from ael.run.events import FellBack, Retried
 from ael.run.ports import ModelError, ModelErrorKind, ModelTurn, Opaque, Stop
+from ael.run.trace import SpanList
 from ael.types.fault import FaultKind
 from ael.types.spec import BudgetSpec, ModelSpec
 from tests.run.fakes import FakeClock, FakeModel, call, calls, model, said
@@ -170,3 +172,15 @@ def test_a_cycle_of_fallbacks_is_no_endless_chain() -> None:
     outcome = run(Engine(made, Bindings(models=bound, clock=FakeClock())), "answer", ASK)
     assert fault_of(outcome).kind is FaultKind.MODEL_UNAVAILABLE
     assert (len(first.asked), len(second.asked)) == (2, 3)
+
+
+def test_every_wire_attempt_is_counted_and_traced() -> None:
+    """Those without usage too: attempts, waits and the switch stand in the trace."""
+    spans = SpanList()
+    first, second = model(unavailable(), forever=True), model(said("cheap answer"))
+    made = two(first, second)
+    made = Engine(made.world.unit, replace(made.world.bindings, sinks=(spans,)))
+    outcome = run(made, "answer", ASK)
+    assert outcome.spent.attempts == 3
+    retries = [span for span in spans.spans if span.kind == "retry"]
+    assert [span.attributes.get("fallback") for span in retries] == [None, "main.cheap"]
