@@ -45,12 +45,14 @@ class TerminalApprover:
         arguments = json.dumps(request.arguments, ensure_ascii=False, indent=2, default=str)
         role = f" (as {request.role})" if request.role else ""
         print(clean(f"\n{request.tool} needs your approval{role}:\n{arguments}"), file=self.out)
-        answer = (await self._line("run it? [y]es, [n]o, [e]dit the arguments: ")).lower()
-        if answer in ("y", "yes"):
+        answer = await self._line("run it? [y]es, [n]o, [e]dit the arguments: ")
+        if answer is None:
+            return Decision(False, self.user, "nobody answered")
+        if answer.lower() in ("y", "yes"):
             return Decision(True, self.user)
-        if answer in ("e", "edit"):
+        if answer.lower() in ("e", "edit"):
             try:
-                edited = json.loads(await self._line("the arguments, as one line of JSON: "))
+                edited = json.loads(await self._line("the arguments, as one line of JSON: ") or "")
             except ValueError:
                 return Decision(False, self.user, "the edited arguments were no JSON")
             if not isinstance(edited, dict):
@@ -59,15 +61,14 @@ class TerminalApprover:
         reason = await self._line("the reason, which the model is told: ")
         return Decision(False, self.user, reason or "the person said no")
 
-    async def _line(self, question: str) -> str:
-        """Print a question and wait for a line; the end of the input is an empty one."""
+    async def _line(self, question: str) -> str | None:
+        """Print a question and wait for a line; None at the end of the input."""
         print(question, end="", file=self.out, flush=True)
         number = self.source.fileno()
         while b"\n" not in self._typed:
             data = await _readable(number)
             if not data:
-                line, self._typed = self._typed, b""
-                return line.decode("utf-8", "replace").strip()
+                return None
             self._typed += data
         line, _, self._typed = self._typed.partition(b"\n")
         return line.decode("utf-8", "replace").strip()
