@@ -24,6 +24,9 @@ from ael.run.run import Run
 from ael.run.trace import SpanList
 from ael.types.fault import FaultKind
 
+INTERRUPTED = 130
+"""The exit code of a run that was cancelled: that of Ctrl-C, whoever cancelled it."""
+
 
 def execute(opened: Opened, entry: str, values: Mapping[str, object], args: argparse.Namespace) -> int:
     """Run `entry` and print how it ended. Gives the exit code."""
@@ -35,10 +38,11 @@ def execute(opened: Opened, entry: str, values: Mapping[str, object], args: argp
         return 2
     for warning in host.warnings:
         print(f"warning: {warning}", file=sys.stderr)
-    outcome = asyncio.run(_run(host, entry, values, args))
+    outcome, signalled = asyncio.run(_run(host, entry, values, args))
     if args.trace:
         _print_trace(spans, args)
-    return print_outcome(outcome, whole=args.json)
+    code = print_outcome(outcome, whole=args.json)
+    return 128 + signalled if code == INTERRUPTED and signalled is not None else code
 
 
 def tell(error: HostError) -> None:
@@ -55,15 +59,20 @@ def _approver(opened: Opened, args: argparse.Namespace) -> Approver:
     return TerminalApprover(system_user(), members)
 
 
-async def _run(host: Host, entry: str, values: Mapping[str, object], args: argparse.Namespace) -> Outcome:
+async def _run(
+    host: Host, entry: str, values: Mapping[str, object], args: argparse.Namespace
+) -> tuple[Outcome, signal.Signals | None]:
+    """The outcome, and the signal that came while it ran."""
     progress = Progress(colour=use_colour(), verbose=not args.quiet)
     async with host:
         run = host.engine.start(entry, values, Options(content=args.content, on_event=progress))
-        restore = _interruptible(run)
+        interrupt = _Interrupt(run, asyncio.get_running_loop())
+        before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
-            return await run.outcome()
+            return await run.outcome(), interrupt.told
         finally:
-            restore()
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
 
 class _Interrupt:
@@ -72,30 +81,15 @@ class _Interrupt:
     def __init__(self, run: Run, loop: asyncio.AbstractEventLoop) -> None:
         self.run = run
         self.loop = loop
-        self.told = False
+        self.told: signal.Signals | None = None
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        if self.told:
+        if self.told is not None:
             os._exit(128 + number)
-        self.told = True
+        self.told = signal.Signals(number)
         print("\ncancelling; once more ends at once", file=sys.stderr)
         self.run.interrupt()
         self.loop.call_soon_threadsafe(self.run.cancel, "interrupted")
-
-
-def _interruptible(run: Run) -> _Restore:
-    handler = _Interrupt(run, asyncio.get_running_loop())
-    before = {number: signal.signal(number, handler) for number in (signal.SIGINT, signal.SIGTERM)}
-    return _Restore(before)
-
-
-class _Restore:
-    def __init__(self, before: Mapping[signal.Signals, object]) -> None:
-        self.before = before
-
-    def __call__(self) -> None:
-        for number, handler in self.before.items():
-            signal.signal(number, handler)  # type: ignore[arg-type]  # what `signal.signal` gave
 
 
 def _print_trace(spans: SpanList, args: argparse.Namespace) -> None:
@@ -123,7 +117,7 @@ def print_outcome(outcome: Outcome, *, whole: bool) -> int:
             code = 1
         case Faulted(kind=kind, message=message):
             said = f"error[AEL0902]: {kind.value}: {message}"
-            code = 130 if kind is FaultKind.CANCELLED else 1
+            code = INTERRUPTED if kind is FaultKind.CANCELLED else 1
         case Unsettled(operation=operation, key=key):
             said = (
                 f"error[AEL0903]: {operation} may or may not have taken effect (key {key})\n"

@@ -101,6 +101,15 @@ def test_a_second_one_ends_at_once(tmp_path: Path, number: signal.Signals, code:
         assert time.monotonic() - start < 8
 
 
+@pytest.mark.feature("A12.13")
+def test_being_terminated_is_told_apart(tmp_path: Path) -> None:
+    write(tmp_path, {"main.ael": SPINS})
+    with Terminal(["run", "."], tmp_path) as terminal:
+        terminal.until("started\n")
+        terminal.signal(signal.SIGTERM)
+        assert terminal.end() == (143, "")
+
+
 def test_an_interrupt_before_there_is_a_run_is_no_traceback(tmp_path: Path) -> None:
     write(tmp_path, {"main.ael": "node main(name: String) -> String {\n  name\n}\n"})
     os.mkfifo(tmp_path / "input")
