@@ -1,13 +1,13 @@
-"""`xs = xs.append(x)` and `m = m.set(k, v)` in place.
+"""`xs = xs.append(x)`, `xs = xs + ys` and `m = m.set(k, v)` in place.
 
 Lists and maps are never changed, so each `append` would copy, and building a list of n would take n² steps. Where nobody else can have
 hold of the value of a `var` yet, nobody can see the difference, and it is changed in place. That is so if
 
 - everything that the variable is given is made right there (`[]`, `[:]`), or is such an `append` or `set`;
-- whatever hands the value on (returns it, passes it, keeps it, captures it) stands after every `append` to it, and no loop that does
-  not make the variable anew holds both.
+- whatever hands the value on (passes it, keeps it, captures it) stands after every `append` to it, and no loop that does not make the
+  variable anew holds both; a `return` may stand anywhere, since nothing comes after it.
 
-Reading it (`xs.length()`, `xs[i]`, `for x in xs` around no `append`) hands nothing on.
+Reading it (`xs.length()`, `xs[i]`, `x in xs`, `for x in xs` around no `append`) hands nothing on.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ael.check.program import Local, Tables
 from ael.data import dataclass, field
 from ael.syntax import nodes as n
 
-BUILDERS = {"list.append": "append", "map.set": "set"}
+BUILDERS = {"list.append": "append", "map.set": "set", "list.concat": "extend"}
 _LOOPS = (n.For, n.While)
 _CAPTURES = (n.Lambda, n.ParallelFor, n.ParallelRecord)
 
@@ -53,6 +53,8 @@ def in_place(body: n.Node, tables: Tables) -> frozenset[n.Assign]:
                     quiet.add(info.arguments[0])
             case n.Index(target=target):
                 quiet.add(target)
+            case n.Binary(op="==" | "!=" | "in" | "not in"):
+                quiet.update((node.left, node.right))
             case n.For(iterable=n.Reference() as over) if (local := tables.resolved.get(over)) in variables:
                 assert isinstance(local, Local)
                 variables[local].walked.append(node)
@@ -70,7 +72,7 @@ def _places(body: n.Node) -> Iterator[tuple[n.Node, tuple[n.Node, ...]]]:
     while stack:
         node, around = stack.pop()
         yield node, around
-        inside = (*around, node) if isinstance(node, (*_LOOPS, *_CAPTURES)) else around
+        inside = (*around, node) if isinstance(node, (*_LOOPS, *_CAPTURES, n.Return)) else around
         stack.extend((child, inside) for child in reversed(list(node.children())))
 
 
@@ -80,23 +82,29 @@ def _assignment(
     local = tables.resolved.get(node.name)
     if not isinstance(local, Local) or local not in variables:
         return
-    if built_on(node, local, tables) is not None:
+    if (built := built_on(node, local, tables)) is not None:
         variables[local].builds.append((node, around))
+        quiet.add(built[2])
     elif not isinstance(node.value, n.ListLit | n.MapLit):
         variables[local].excluded = True
 
 
-def built_on(node: n.Assign, local: Local, tables: Tables) -> tuple[str, list[n.Expr]] | None:
-    """What `xs = xs.append(x)` adds to its own variable: which way, and the arguments."""
-    if not isinstance(node.value, n.Call):
-        return None
-    info = tables.calls.get(node.value)
-    if info is None or info.kind != "builtin" or info.name not in BUILDERS:
-        return None
-    receiver, *arguments = (a for a in info.arguments if a is not None)
+def built_on(node: n.Assign, local: Local, tables: Tables) -> tuple[str, list[n.Expr], n.Expr] | None:
+    """What `xs = xs.append(x)` adds to its own variable: which way, the arguments, and the mention of the variable itself."""
+    match node.value:
+        case n.Binary(op="+", left=receiver, right=right):
+            way, arguments = "extend", [right]
+        case n.Call() as call:
+            info = tables.calls.get(call)
+            if info is None or info.kind != "builtin" or info.name not in BUILDERS:
+                return None
+            way = BUILDERS[info.name]
+            receiver, *arguments = (a for a in info.arguments if a is not None)
+        case _:
+            return None
     if not isinstance(receiver, n.Reference) or tables.resolved.get(receiver) is not local:
         return None
-    return BUILDERS[info.name], arguments
+    return way, arguments, receiver
 
 
 def _use(
@@ -120,6 +128,9 @@ def _is_safe(variable: _Variable) -> bool:
         if any(isinstance(outer, _CAPTURES) for outer in inner):
             return False
         for escape, others in variable.escapes:
+            leaving = next((outer for outer in others if isinstance(outer, n.Return)), None)
+            if leaving is not None and leaving not in around:
+                continue
             if escape.span.start < build.span.end or inner.intersection(others):
                 return False
     return True

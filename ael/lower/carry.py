@@ -100,15 +100,15 @@ def _build(b: Builder, s: n.Assign, local: Local, name: str) -> None:
     """`xs = xs.append(x)` that nobody else can see, in place."""
     found = built_on(s, local, b.tables)
     assert found is not None
-    way, arguments = found
-    if way == "append":
+    way, arguments, _ = found
+    if way in ("append", "extend"):
         (item,) = b.values(arguments)
-        b.emit(ast.Expr(build.call("push", build.name(name), item)))
+        b.emit(ast.Expr(build.call("push" if way == "append" else "push_all", build.name(name), item)))
     else:
         key, value = b.values(arguments)
         b.emit(ast.Assign([ast.Subscript(build.name(name), key, build.STORE)], value))
     loop = b.function.loops[-1] if b.function.loops else None
-    if loop is not None and (loop.cheap or loop.chunked) and local in loop.carried:
+    if way != "extend" and loop is not None and (loop.cheap or loop.chunked) and local in loop.carried:
         loop.deferred[name] = "entries"
     else:
         b.emit(size_test(name, "entries"))

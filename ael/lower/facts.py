@@ -8,6 +8,7 @@ from ael.check.program import Local, Meaning, Tables
 from ael.lower.building import BUILDERS, in_place
 from ael.lower.graph import QUICK
 from ael.syntax import nodes as n
+from ael.types.type import ListType
 
 _TIME, _CALLS, _RECURS, _BUILDS = 1, 2, 4, 8
 _LOOPS = (n.For, n.While, n.Lambda, n.ParallelFor, n.ParallelRecord)
@@ -45,7 +46,7 @@ class Facts:
         """Assignments that change a list or map in place."""
         if any(mark & _BUILDS for mark in marks):
             self.in_place = in_place(body, tables)
-            quick = {s.value for s in self.in_place}
+            quick = {s.value for s in self.in_place if isinstance(s.value, n.Call) and self._is_quick(s.value)}
             marks = [mark & ~_TIME if node in quick else mark for node, mark in zip(nodes, marks, strict=True)]
         if self.cost > BRIEF:
             marks[0] |= _TIME
@@ -59,6 +60,8 @@ class Facts:
                 return self._call(node)
             case n.Reference():
                 return self._reference(node, parent)
+            case n.Binary(op="+") if isinstance(self._tables.types.get(node), ListType):
+                return _TIME | _BUILDS
             case n.Binary(op=op):
                 return _TIME if op in ("in", "not in") else 0
             case n.FieldAccess():
@@ -98,6 +101,9 @@ class Facts:
                 return _TIME | (_BUILDS if info.name in BUILDERS else 0)
             case _:
                 return 0
+
+    def _is_quick(self, call: n.Call) -> bool:
+        return BUILDERS[self._tables.calls[call].name] != "extend"
 
     def takes_time(self, node: n.Node) -> bool:
         """Whether running `node` can take long by itself: it loops, builds something from a whole value, or calls a function value."""

@@ -125,6 +125,26 @@ def test_building_in_place_is_not_seen() -> None:
       for w in ["a", "b", "a"] { seen = seen.set(w, (seen[w] ?? 0) + 1) }
       seen.set("old", old.length())
     }
+    fn e(xs: List<Int>) -> List<Int> {
+      var out = [0]
+      for x in xs {
+        if x in out { continue }
+        out = out + [x, x]
+        if x == 9 { return out }
+        out = out.concat(xs.take(1))
+      }
+      out = out + out
+      out
+    }
+    fn r() -> List<List<Int>> {
+      var out = [0]
+      var all = [out]
+      for i in 1..2 {
+        out = out + [i]
+        all = all + [out]
+      }
+      all
+    }
     fn l() -> Int {
       var xs = [1]
       let count = fn() => xs.length()
@@ -137,10 +157,14 @@ def test_building_in_place_is_not_seen() -> None:
     assert unit["main.g"]() == [1, 2, 1, 2]
     assert unit["main.h"]() == [0, 0, 1, 0, 1, 2, 0, 1, 2, 3]
     assert unit["main.m"]() == {"": 0, "a": 2, "b": 1, "old": 1}
+    assert unit["main.e"]([1, 2, 2]) == [0, 1, 1, 1, 2, 2, 1] * 2
+    assert unit["main.e"]([1, 9, 3]) == [0, 1, 1, 1, 9, 9]
+    assert unit["main.r"]() == [[0], [0, 1], [0, 1, 2]]
     assert unit["main.l"]() == 12
 
 
 def test_building_a_list_takes_linear_time() -> None:
-    source = "fn f(n: Int) -> Int { var xs = [0]\n for i in 1..n { xs = xs.append(i) }\n xs.length() }"
     # 200,000 copies of a growing list would be 160 GB of copying
-    assert outcome(source, 200_000) == 200_001
+    for building in ("xs.append(i)", "xs + [i]", "xs.concat([i])"):
+        source = f"fn f(n: Int) -> Int {{ var xs = [0]\n for i in 1..n {{ xs = {building} }}\n xs.length() }}"
+        assert outcome(source, 200_000) == 200_001

@@ -19,7 +19,7 @@ _PREFIXES = (
 _OTHERS = frozenset({
     "int_too_large", "float_too_large", "text_too_large", "too_deep", "loop_limit", "item", "unmatched", "assertion_failed",
     "again_fault", "again_uncertain", "fault_kind", "ending_of", "ending_value", "NATIVE", "INT_LOW", "INT_HIGH",
-    "FLOAT_LOW", "FLOAT_HIGH", "TEXT_MAX", "LOOP_MAX", "UNSEEN", "spans", "chunks", "push", "turns", "too_many", "ENTRIES_MAX",
+    "FLOAT_LOW", "FLOAT_HIGH", "TEXT_MAX", "LOOP_MAX", "UNSEEN", "spans", "chunks", "push", "push_all", "turns", "too_many", "ENTRIES_MAX",
     "indexed_chunks", "field", "without_null", "in_order", "kind_of", "among", "same", "check", "to_json", "float_text",
 })  # fmt: skip
 _NOT = frozenset({"json_form", "decimal_text", "decimal_within"})

@@ -47,6 +47,7 @@ def _turns(limit: int) -> Iterator[Iterable[None]]:
 
 
 push = list.append
+push_all = list.extend
 
 
 def chunks(items: Iterable[Any]) -> Iterable[Sequence[Any]]:
