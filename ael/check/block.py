@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ael.check.builtin import METHODS
-from ael.check.checker import DISCARD, UNIT, UNKNOWN, Checker
+from ael.check.checker import DISCARD, NEVER, UNIT, UNKNOWN, Checker
 from ael.check.failure import fail
 from ael.check.kind import STRING, has_null, plain
 from ael.check.loop import for_, jump_out, while_
@@ -15,8 +15,6 @@ from ael.diagnostics.diagnostic import Label
 from ael.syntax import nodes as n
 from ael.types.text import show
 from ael.types.type import FunctionType, ListType, MapType, Named, Never, NullType, Type, UnionType, Unknown
-
-NEVER = Never()
 
 
 def block(c: Checker, node: n.Block, expected: Type | None) -> Type:
@@ -336,4 +334,4 @@ def _joined(c: Checker, node: n.If, then: Type, otherwise: Type, expected: Type 
             part = node.then if then == UNIT else node.otherwise
             c.report("AEL0301", "one side of this `if` gives a value, and the other gives nothing", (part or node).span)
         return UNKNOWN
-    return c.join(then, otherwise)
+    return c.either(then, otherwise, expected)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from ael.check.block import NEVER
-from ael.check.checker import DISCARD, UNIT, UNKNOWN, Body, Checker
+from ael.check.checker import DISCARD, NEVER, UNIT, UNKNOWN, Body, Checker
 from ael.check.exhaustive import TooLarge
 from ael.check.failure import check_model_node, short
 from ael.check.kind import BOOL, STRING
 from ael.check.sign import UNCERTAIN
 from ael.syntax import nodes as n
-from ael.types.relate import is_data
 from ael.types.signature import Signature
 from ael.types.text import show
 from ael.types.type import Type, Unknown, optional
@@ -204,7 +202,7 @@ def _node(c: Checker, node: n.NodeDecl) -> None:
                 c.bare_parts = False
             case n.Input(value=value):
                 found = c.infer(value)
-                if not is_data(found, c.definitions):
+                if not c.is_data(found):
                     c.report(
                         "AEL0310", f"`{show(found)}` cannot be shown to a model: functions and secrets are no data", value.span
                     )
@@ -274,7 +272,7 @@ def _constant(c: Checker, node: n.ConstDecl) -> None:
         c.check(node.value, c.tables.written.get(node.type, UNKNOWN), f" for `{node.name.text}`")
         return
     found = c.infer(node.value)
-    if not is_data(found, c.definitions):
+    if not c.is_data(found):
         c.report("AEL0315", "a constant is data, not a function", node.value.span)
 
 

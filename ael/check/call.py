@@ -19,7 +19,6 @@ from ael.check.types import BUILT_IN
 from ael.source import Span
 from ael.syntax import nodes as n
 from ael.types.definition import EnumDef, RecordDef
-from ael.types.relate import is_data
 from ael.types.signature import Signature
 from ael.types.text import show
 from ael.types.type import (
@@ -280,7 +279,7 @@ def _check(c: Checker, node: n.Call, type: Type) -> Type:
         c.check(value, plain(type))
         return type
     found = c.infer(value)
-    if not is_data(found, c.definitions):
+    if not c.is_data(found):
         c.report("AEL0310", f"`{show(found)}` cannot be checked: functions and secrets are no data", value.span)
     return type
 

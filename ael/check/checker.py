@@ -15,7 +15,7 @@ from ael.check.collect import Collected, ModuleScope, Symbol
 from ael.check.constant import Constants
 from ael.check.declare import style
 from ael.check.define import Definer
-from ael.check.kind import BOOL, loose, vague
+from ael.check.kind import BOOL, has_null, loose, vague, without_null
 from ael.check.module import find
 from ael.check.program import Local
 from ael.check.types import BUILT_IN
@@ -25,12 +25,13 @@ from ael.source import Span
 from ael.syntax import nodes as n
 from ael.types.definition import AliasDef
 from ael.types.relate import fits as relate_fits
+from ael.types.relate import is_data
 from ael.types.relate import join as relate_join
 from ael.types.text import show
 from ael.types.type import FunctionType, ListType, MapType, Named, Never, Type, UnitType, Unknown
 
 UNKNOWN = Unknown()
-_NEVER = Never()
+NEVER = Never()
 UNIT = UnitType()
 DISCARD = UnitType()
 """What a form is expected to give where its value is not used; compared by identity. Everything fits it."""
@@ -161,7 +162,7 @@ class Checker:
     def settled(self, node: n.Expr, found: Type, expected: Type | None) -> Type:
         """The type of a form all of whose ways were checked against what is expected."""
         if expected is DISCARD:
-            return UNIT if found != _NEVER else found
+            return UNIT if found != NEVER else found
         return found
 
     def type_of(self, node: n.TypeExpr) -> Type:
@@ -229,6 +230,10 @@ class Checker:
             known = self._fits[key] = relate_fits(source, target, self.definitions)
         return known
 
+    def is_data(self, type: Type) -> bool:
+        """Whether values of the type can be compared, kept and sent; what declared types hold is looked at where they are declared."""
+        return is_data(type, self.definer.aliases)
+
     def join(self, a: Type, b: Type) -> Type:
         """As `ael.types.relate.join`; a function that may be either can fail with what either can."""
         if a is b:
@@ -237,6 +242,20 @@ class Checker:
         if type(joined) is FunctionType and type(a) is FunctionType and type(b) is FunctionType:
             return replace(joined, fails=a.fails | b.fails)
         return joined
+
+    def either(self, a: Type, b: Type, expected: Type | None) -> Type:
+        """The type of what comes from one of two ways. Where both were checked against what is expected, it is no nearer than that."""
+        if a is b or b == NEVER:
+            return a
+        if a == NEVER:
+            return b
+        if expected is None or expected is DISCARD:
+            return self.join(a, b)
+        if a == b or UNKNOWN in (a, b):
+            return a if a == b else UNKNOWN
+        if has_null(expected) and not has_null(a) and not has_null(b):
+            return without_null(expected)
+        return expected
 
     def expand(self, type: Type) -> Type:
         """What stands behind the name of a recursive alias; any other type is itself."""

@@ -44,6 +44,8 @@ class Definer:
         self.constants = Constants(collected, bag, self)
         self._writers: dict[str, TypeWriter] = {}
         self._aliases: dict[str, Type] = {}
+        self.aliases: dict[str, Definition] = {}
+        """The recursive aliases, which stay in types by name."""
         self._recursive: set[str] = set()
         self._open: list[tuple[Symbol, int]] = []
         self._guards = 0
@@ -106,7 +108,7 @@ class Definer:
         type = self._aliases.setdefault(name, type)
         if name in self._recursive:
             doc = node.doc.text if node.doc else ""
-            self.collected.definitions[name] = AliasDef(name, type, doc)
+            self.collected.definitions[name] = self.aliases[name] = AliasDef(name, type, doc)
             return Named(name)
         return type
 
@@ -194,7 +196,7 @@ class Definer:
         return tuple(made)
 
     def _data(self, scope: ModuleScope, node: n.Field, type: Type) -> None:
-        if not is_data(type, self.collected.definitions):
+        if not is_data(type, self.aliases):  # what the records in it hold is looked at where they are declared
             message = f"the field `{node.name.text}` cannot hold a function or a secret: neither can leave the program"
             self.bag.report("AEL0321", message, scope.source, node.type.span)
 

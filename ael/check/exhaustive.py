@@ -16,7 +16,7 @@ from ael.check.pattern import WILD, Either, Items, Shape, Value, Variant, Whole,
 from ael.data import dataclass
 from ael.source import Span
 from ael.syntax import nodes as n
-from ael.types.definition import EnumDef
+from ael.types.definition import EnumDef, VariantDef
 from ael.types.text import show
 from ael.types.type import (
     BoolType,
@@ -101,9 +101,7 @@ class Matrix:
             # nothing asks about this column, so that it is not taken apart (types may be recursive)
             found = self._witness([one[1:] for one in rows], rest, types[1:], depth + 1)
             return None if found is None else ["_", *found]
-        for constructor in self._constructors(types[0], [*rows, row]):
-            if not isinstance(head, Wild) and not _covers(head, constructor):
-                continue
+        for constructor in self._covered(head, types[0], rows, row):
             inner_rows = list(_specialised(rows, constructor))
             (inner_row,) = _specialised([row], constructor) or [(*(WILD for _ in constructor.fields), *rest)]
             found = self._witness(inner_rows, inner_row, (*constructor.fields, *types[1:]), depth + 1)
@@ -112,6 +110,20 @@ class Matrix:
                 alone = constructor.key == ("rest",) and len(members_of(self.c, types[0])) == 1
                 return ["_" if alone else self._said(constructor, found[:size]), *found[size:]]
         return None
+
+    def _covered(self, head: Shape, type: Type, rows: list[Row], row: Row) -> Iterator[Constructor]:
+        """The constructors of a column that `head` matches."""
+        if isinstance(head, Variant) and isinstance(enum := self.c.definitions.get(head.enum), EnumDef):
+            variant = next(v for v in enum.variants if v.name == head.name)
+            yield self._variant(Named(head.enum), variant)
+            return
+        for constructor in self._constructors(type, [*rows, row]):
+            if isinstance(head, Wild) or _covers(head, constructor):
+                yield constructor
+
+    def _variant(self, enum: Named, variant: VariantDef) -> Constructor:
+        fields = tuple(optional(f.type) if f.optional else f.type for f in variant.fields)
+        return Constructor(("variant", enum.name, variant.name), enum, fields)
 
     def _constructors(self, type: Type, rows: Sequence[Row]) -> list[Constructor]:
         heads = [row[0] for row in rows]
@@ -133,8 +145,7 @@ class Matrix:
                 yield Constructor(("value", False), member)
             case Named(name) if isinstance(enum := self.c.definitions.get(name), EnumDef):
                 for v in enum.variants:
-                    fields = tuple(optional(f.type) if f.optional else f.type for f in v.fields)
-                    yield Constructor(("variant", name, v.name), member, fields)
+                    yield self._variant(member, v)
             case ListType(item, low, high):
                 sizes = [len(h.items) + (0 if h.more else 1) for h in heads if isinstance(h, Items)]
                 top = max(sizes, default=0)

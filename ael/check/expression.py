@@ -7,9 +7,9 @@ from types import MappingProxyType
 
 from ael.check import literal
 from ael.check.access import field_access, fields_of, index, reference
-from ael.check.block import NEVER, block, if_
+from ael.check.block import block, if_
 from ael.check.call import call
-from ael.check.checker import DISCARD, UNIT, UNKNOWN, Body, Checker, Handler
+from ael.check.checker import DISCARD, NEVER, UNIT, UNKNOWN, Body, Checker, Handler
 from ael.check.exhaustive import Matrix, report_missing, unreachable
 from ael.check.failure import catch, try_
 from ael.check.generic import is_open
@@ -69,7 +69,7 @@ def match_(c: Checker, node: n.Match, expected: Type | None) -> Type:
         if found != NEVER:
             after.append(c.narrowed)
         c.locals.pop()
-        result = c.join(result, found)
+        result = c.either(result, found, expected)
     c.narrowed = _common(before, after)
     if fine and (missing := matrix.missing()):
         report_missing(c, node, subject, missing)

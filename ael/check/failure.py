@@ -172,7 +172,7 @@ def catch(c: Checker, node: n.Catch, expected: Type | None) -> Type:
         body = c.arm_body(arm.body, expected)
         c.locals.pop()
         if expected is not DISCARD:
-            result = c.join(result, body)
+            result = c.either(result, body, expected)
     c.narrowed = narrowed
     if left:
         _left_over(c, node, left)

@@ -14,7 +14,6 @@ from ael.check.program import CallInfo
 from ael.check.suggest import did_you_mean
 from ael.data import replace
 from ael.syntax import nodes as n
-from ael.types.relate import is_data
 from ael.types.text import show
 from ael.types.type import (
     DecimalType,
@@ -101,7 +100,7 @@ def ordinary(
 
 def _data_only(c: Checker, node: n.Call, value: n.Expr | None, what: str) -> None:
     found = c.types.get(value) if value is not None else None
-    if value is not None and found is not None and not is_data(found, c.definitions):
+    if value is not None and found is not None and not c.is_data(found):
         c.report("AEL0310", f"{what} takes data, and `{show(found)}` is none", value.span)
 
 
@@ -127,7 +126,7 @@ def _asks(c: Checker, node: n.Call, builtin: Builtin, what: str, bindings: Bindi
             fine = isinstance(type, StringType)
             need = "are text"
         case _:
-            fine = is_data(type, c.definitions)
+            fine = c.is_data(type)
             need = "can be compared"
     if not fine:
         notes = ("`sort_by(fn(x) => …)` names what to go by",) if builtin.name == "list.sort" else ()

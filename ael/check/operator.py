@@ -7,7 +7,6 @@ from ael.check.kind import BOOL, DECIMAL, FLOAT, INT, STRING, has_null, loose, p
 from ael.check.literal import is_number, is_whole, number
 from ael.check.narrow import facts
 from ael.syntax import nodes as n
-from ael.types.relate import is_data
 from ael.types.text import show
 from ael.types.type import (
     DateType,
@@ -217,7 +216,7 @@ def _equal(c: Checker, node: n.Binary) -> Type:
     a, b = loose(left), loose(right)
     if not (c.fits(a, b) or c.fits(b, a) or _overlap(c, a, b)):
         c.report("AEL0312", f"`{show(left)}` and `{show(right)}` are never equal: both sides are of the same type", node.span)
-    elif not is_data(left, c.definitions) or not is_data(right, c.definitions):
+    elif not c.is_data(left) or not c.is_data(right):
         if isinstance(left, Variable):
             message = f"values of a type parameter cannot be compared: a `{left.name}` may be a function"
         else:

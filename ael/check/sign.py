@@ -105,7 +105,7 @@ class Signer:
         return ParameterDef(node.name.text, wire_of(node), type, node.optional, default, node.trusted)
 
     def _data(self, scope: ModuleScope, node: n.TypeExpr, type: Type, what: str, secrets: bool) -> None:
-        if is_data(type, self.collected.definitions) or (secrets and type == SecretType()):
+        if is_data(type, self.definer.aliases) or (secrets and type == SecretType()):
             return
         if isinstance(type, FunctionType):
             message = f"a function cannot be a {what} here: it cannot leave the program"
