@@ -296,6 +296,17 @@ def test_the_same_program_compiles_to_the_same_code() -> None:
     assert lower(checked(source)).digest == lower(checked(source)).digest
 
 
+def test_deep_nesting_of_acting_code() -> None:
+    text = 'out = out + Things.get("x")\n if out == stop { return "stopped" }'
+    for level in range(11):
+        loop = f"for i{level} in 1..1 {{\n {text}\n }}"
+        text = f"let v{level} = {{\n {loop}\n 1 div zero\n }} catch {{ Arithmetic a => 0 }}\n sum = sum + v{level}"
+    source = f'{WORLD}fn f(stop: String) -> String {{\n var out = ""\n var sum = 0\n let zero = 0\n {text}\n "${{out}} ${{sum}}"\n}}'
+    f = compiled(source).functions["main.f"]
+    assert act(f, "", world=world()) == "<x5> 0"
+    assert act(f, "<x5>", world=world()) == "stopped"
+
+
 def test_deep_acting_recursion_is_cut_by_the_frame() -> None:
     source = (
         WORLD
