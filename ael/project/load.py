@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
+from ael.check.module import resolve
 from ael.data import dataclass
 from ael.diagnostics.diagnostic import Bag
 from ael.project.pack import FILE as PACK_FILE
@@ -122,20 +123,3 @@ class _Loader:
         else:
             notes = ("write `./name` for a module of this pack and `std/name` for the standard library",)
         self.bag.report("AEL0802", f"there is no module `{use.module}`", source, use.module_span, notes=notes)
-
-
-def resolve(path: str, user: str) -> str | None:
-    """The name of the module that `use path` means in the module `user`; None when it leaves the pack or has no meaning."""
-    if path.startswith("std/"):
-        return path
-    if not path.startswith("."):
-        return None
-    parts: list[str] = list(PurePosixPath(user).parent.parts)
-    for part in PurePosixPath(path).parts:
-        if part == "..":
-            if not parts:
-                return None
-            parts.pop()
-        elif part != ".":
-            parts.append(part)
-    return "/".join(parts) if parts else None

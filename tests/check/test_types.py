@@ -181,3 +181,12 @@ def test_a_named_constant_fits_as_its_value_does() -> None:
 
 def test_a_long_constant_expression_has_its_value() -> None:
     assert program("const A = " + " + ".join(["1"] * 150)).constants["main.A"] == 150
+
+
+def test_long_chains_of_types_are_no_deep_recursion() -> None:
+    count = 1_500
+    text = "".join(f"record R{i} {{ next: R{i + 1}?, x: Int }}\n" for i in range(count)) + f"record R{count} {{ x: Json }}\n"
+    assert check(text + "fn f(a: R0, b: R0) -> Bool { a == b }\nfn g(a: R0) -> Json { a }") == []
+    for many, told in ((20, []), (200, ["AEL0326"])):
+        aliases = "".join(f"type T{i} = List<T{i + 1}>?\n" for i in range(many)) + f"type T{many} = Int\n"
+        assert codes(aliases + "fn f(a: T0) -> T0 { a }") == told
