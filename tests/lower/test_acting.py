@@ -301,7 +301,9 @@ def test_deep_nesting_of_acting_code() -> None:
     for level in range(11):
         loop = f"for i{level} in 1..1 {{\n {text}\n }}"
         text = f"let v{level} = {{\n {loop}\n 1 div zero\n }} catch {{ Arithmetic a => 0 }}\n sum = sum + v{level}"
-    source = f'{WORLD}fn f(stop: String) -> String {{\n var out = ""\n var sum = 0\n let zero = 0\n {text}\n "${{out}} ${{sum}}"\n}}'
+    source = (
+        f'{WORLD}fn f(stop: String) -> String {{\n var out = ""\n var sum = 0\n let zero = 0\n {text}\n "${{out}} ${{sum}}"\n}}'
+    )
     f = compiled(source).functions["main.f"]
     assert act(f, "", world=world()) == "<x5> 0"
     assert act(f, "<x5>", world=world()) == "stopped"

@@ -1,4 +1,4 @@
-"""Statements, branches, loops, matches: what plain code gives."""
+"""Statements, branches, loops, matches: what plain code gives; deep nesting (kind K48)."""
 
 from __future__ import annotations
 
@@ -168,6 +168,7 @@ def test_leaving_deep_nesting() -> None:
     ],
 )
 def test_what_the_check_lets_pass_compiles_however_deep(opening: str, closing: str) -> None:
+    """K48."""
     deepest = 0
     for depth in (5, 20, 28, 40, 60, 85):
         source = f"fn f(n: Int) -> Int {{ {opening * depth}1{closing * depth} }}"
