@@ -22,7 +22,8 @@ class RunJournal(Protocol):
         """The furthest record of the call at `path`."""
 
     def append(self, entry: Entry) -> Awaitable[None] | None:
-        """Add a record. None when it is as durable as this store makes it; else await it before acting on a `started` record.
+        """Add a record: it has its place in the order at once. None when it is as durable as this store makes it; else what is given
+        is awaited before anything is sent on a `started` record, and at the run's end at the latest.
 
         Raises `WriteAheadRequired` for a record out of order; a model call, which nobody
         proposes, begins with `started`, and a built-in effect, which sends nothing, is answered at once.
