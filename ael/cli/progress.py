@@ -39,7 +39,7 @@ class Progress:
             case e.FellBack(model=model, to=to, reason=reason):
                 self._line(f"{_short(model)} is unavailable ({reason}); asking {_short(to)}", _YELLOW)
             case e.ApprovalDecided(tool=tool, approved=approved, by=by, path=path):
-                said = f"{_indent(path)}{_short(tool)} {'approved' if approved else 'denied'} by {by}"
+                said = f"{_indent(path.removesuffix('/approval'))}{_short(tool)} {'approved' if approved else 'denied'} by {by}"
                 self._line(said, _GREEN if approved else _RED)
             case _ if self.verbose:
                 self._detail(event)
