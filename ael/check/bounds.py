@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from ael.check.collect import ModuleScope
 from ael.check.constant import FAILED
+from ael.check.module import seen
 from ael.check.suggest import did_you_mean
 from ael.syntax import nodes as n
+from ael.types.formats import FORMATS
 from ael.types.pattern import check_pattern
 from ael.types.type import (
     BytesType,
@@ -120,7 +122,7 @@ def _range(
 
 
 def _number(definer: Definer, scope: ModuleScope, name: str, node: n.Expr, report: Callable[[str, n.Node], None]) -> Limit:
-    value = definer.constants.value(scope, node, DecimalType() if name == "Decimal" else None)
+    value = _constant(definer, scope, node, DecimalType() if name == "Decimal" else None)
     if value is FAILED:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
@@ -136,8 +138,20 @@ def _number(definer: Definer, scope: ModuleScope, name: str, node: n.Expr, repor
     return value
 
 
+def _constant(definer: Definer, scope: ModuleScope, node: n.Expr, expected: Type | None = None) -> object:
+    """The value of a bound, FAILED after a report. No check of expressions looks at bounds, so what is silent there is told here."""
+    before = definer.bag.errors
+    value = definer.constants.value(scope, node, expected)
+    if value is FAILED and definer.bag.errors == before:
+        names = [seen(scope, one.name.text) for one in n.walk(node) if isinstance(one, n.Reference)]
+        if None in names or not names:
+            message = "a bound is known before the program runs: it is made of literals, constants and operators"
+            definer.bag.report("AEL0315", message, scope.source, node.span)
+    return value
+
+
 def _text(definer: Definer, scope: ModuleScope, key: str, node: n.Expr, report: Callable[[str, n.Node], None]) -> str | None:
-    value = definer.constants.value(scope, node)
+    value = _constant(definer, scope, node)
     if value is FAILED:
         return None
     if not isinstance(value, str):
@@ -145,6 +159,10 @@ def _text(definer: Definer, scope: ModuleScope, key: str, node: n.Expr, report: 
         return None
     if key == "pattern" and (problem := check_pattern(value)) is not None:
         report(f"this pattern is not understood: {problem}", node)
+        return None
+    if key == "format" and value not in FORMATS:
+        end, _ = did_you_mean(value, FORMATS, scope.source, node.span)
+        report(f"there is no format `{value}`{end or '; there are ' + ', '.join(f'`{f}`' for f in FORMATS)}", node)
         return None
     if key == "media" and value.count("/") != 1:
         report("`media` is a media type, such as `image/png` or `image/*`", node)
