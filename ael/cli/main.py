@@ -45,6 +45,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A terminal that cannot show a character gets its number, never a traceback.
         sys.stdout.reconfigure(errors="backslashreplace")
+    if any("\0" in word for word in words):
+        print("ael: a word of the command line holds a NUL character", file=sys.stderr)
+        return 2
     name = next((word for word in words if not word.startswith("-")), None)
     if name in COMMANDS:
         return _command(name, words)
