@@ -19,7 +19,7 @@ from ael.types.spec import ApprovalSpec, BudgetSpec
 from ael.types.type import IntType
 from tests.run.fakes import FakeApprover, FakeClock, FakeModel, call, calls, model, said
 from tests.run.helpers import Collected, code, engine, fault_of, node, parameter, run, tool, unit, value_of
-from tests.run.test_loop import ASK, Body, answers
+from tests.run.loops import ASK, Body, answers
 
 BOSS = ApprovalSpec("boss")
 

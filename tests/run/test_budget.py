@@ -20,7 +20,7 @@ from ael.types.fault import Fault, FaultKind
 from ael.types.spec import BudgetSpec
 from tests.run.fakes import FakeModel, call, calls, final, model, said
 from tests.run.helpers import Collected, FlatPrices, code, engine, fault_of, node, parameter, run, tool, unit, value_of
-from tests.run.test_loop import ASK, Body
+from tests.run.loops import ASK, Body
 
 PRICE = Price(Decimal("3"), Decimal("15"), Decimal("0.3"), Decimal("3.75"))
 

@@ -17,7 +17,7 @@ from ael.types.fault import Fault, FaultKind
 from ael.types.signature import Repeat
 from tests.run.fakes import call, calls, model, said
 from tests.run.helpers import Collected, code, engine, fault_of, node, parameter, run, tool, unit, value_of
-from tests.run.test_loop import ASK, Body
+from tests.run.loops import ASK, Body
 
 
 class Hang:

@@ -15,7 +15,7 @@ from ael.types.fault import Fault, FaultKind
 from ael.types.spec import BudgetSpec
 from tests.run.fakes import FakeClock, call, calls, model, said
 from tests.run.helpers import code, engine, fault_of, node, parameter, run, tool, unit, value_of
-from tests.run.test_loop import ASK, Body
+from tests.run.loops import ASK, Body
 
 
 @pytest.mark.feature("A7.2", "A13.1")

@@ -12,7 +12,7 @@ from ael.types.fault import Failure, Fault, FaultKind, Uncertain
 from ael.types.spec import BudgetSpec, ModelSpec
 from tests.run.fakes import call, calls, final, model, said
 from tests.run.helpers import ORDER, code, engine, fault_of, node, parameter, run, tool, uncertain_of, unit, value_of
-from tests.run.test_loop import ASK, Body, answers
+from tests.run.loops import ASK, Body, answers
 
 MODELS = [ModelSpec("main.fast", None, "fast-1"), ModelSpec("main.cheap", None, "cheap-1")]
 

@@ -10,7 +10,7 @@ import pytest
 from ael.run.frame import MAX_DEPTH
 from ael.types.fault import FaultKind
 from tests.run.helpers import code, engine, fault_of, parameter, run, tool, unit, value_of
-from tests.run.test_loop import Body
+from tests.run.loops import Body
 
 
 async def down(k: Any, levels: int) -> object:

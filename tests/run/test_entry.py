@@ -14,7 +14,7 @@ from ael.types.spec import BudgetSpec
 from ael.types.type import IntType
 from tests.run.fakes import call, calls, model, said
 from tests.run.helpers import code, engine, fault_of, node, parameter, run, tool, unit, value_of
-from tests.run.test_loop import Body
+from tests.run.loops import Body
 
 
 def nodes(*names: str) -> Any:

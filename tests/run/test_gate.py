@@ -17,7 +17,7 @@ from ael.types.spec import ApprovalSpec, BudgetSpec, LimitSpec
 from ael.types.type import IntType, ListType, MapType, StringType
 from tests.run.fakes import FakeApprover, FakeModel, call, calls, model, said
 from tests.run.helpers import PERMISSIONS, code, engine, fault_of, node, parameter, run, tool, unit, value_of
-from tests.run.test_loop import ASK, Body, answers
+from tests.run.loops import ASK, Body, answers
 
 
 def proposing(

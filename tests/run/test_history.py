@@ -16,7 +16,7 @@ from ael.types.type import FileType, ListType
 from ael.types.value import File, Secret
 from tests.run.fakes import FakeApprover, FakeClock, FakeModel, call, calls, model, said
 from tests.run.helpers import engine, fault_of, node, parameter, run, tool, unit, value_of
-from tests.run.test_loop import ASK, Body, answers
+from tests.run.loops import ASK, Body, answers
 
 
 def summarising(*replies: Any, window: int, steps: int = 20) -> tuple[Engine, FakeModel]:

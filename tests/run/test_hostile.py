@@ -20,7 +20,7 @@ from ael.types.spec import ApprovalSpec, BudgetSpec, LimitSpec
 from ael.types.type import IntType
 from tests.run.fakes import FakeApprover, FakeClock, FakeModel
 from tests.run.helpers import ORDER, code, engine, node, parameter, run, tool, unit
-from tests.run.test_loop import ASK
+from tests.run.loops import ASK
 
 NAMES = st.sampled_from(["look", "pay", "fail", "big", "ask", "delegate__find", "nope", "LOOK", "", "look "]) | st.text(
     max_size=8

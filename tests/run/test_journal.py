@@ -18,7 +18,7 @@ from ael.types.signature import Repeat
 from ael.types.spec import ApprovalSpec, ModelSpec, RetrySpec
 from tests.run.fakes import FakeApprover, FakeClock, call, calls, final, model, said
 from tests.run.helpers import ORDER, code, engine, error_of, fault_of, node, parameter, run, tool, uncertain_of, unit, value_of
-from tests.run.test_loop import ASK, Body, answers
+from tests.run.loops import ASK, Body, answers
 
 RUN = Options(caller="c", run="r1")
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import json
+from decimal import Decimal
 from typing import Any
 from urllib.parse import quote
 
@@ -14,16 +16,16 @@ from ael.journal.entry import Kind, State
 from ael.run.bindings import Options
 from ael.run.outcome import to_json
 from ael.run.permission import Layer
-from ael.run.ports import ProposedCall
+from ael.run.ports import ModelError, ModelErrorKind, ProposedCall
 from ael.run.trace import SpanList
 from ael.types.fault import Fault, FaultKind
 from ael.types.signature import Repeat
-from ael.types.spec import BudgetSpec, LimitSpec
-from ael.types.type import StringType
+from ael.types.spec import BudgetSpec, LimitSpec, ModelSpec
+from ael.types.type import JsonType, StringType
 from ael.types.value import Secret
 from tests.run.fakes import FakeClock, call, calls, model, said
-from tests.run.helpers import TEXT, code, engine, fault_of, node, parameter, run, tool, unit, value_of
-from tests.run.test_loop import ASK, Body, answers, program
+from tests.run.helpers import TEXT, FlatPrices, code, engine, fault_of, node, parameter, run, tool, unit, value_of
+from tests.run.loops import ASK, Body, answers, program
 
 
 def test_a_time_limit_cancels_the_model_call_under_way() -> None:
@@ -54,8 +56,27 @@ def test_an_empty_result_again_and_again_ends_by_the_limit() -> None:
     assert (len(fake.asked), len(body.got)) == (5, 4)
 
 
-def test_every_proposal_is_answered_once_when_a_run_is_cancelled() -> None:
-    """K05: in the middle of two calls of a turn, one done and one under way, and a third not begun."""
+def test_a_fallback_without_a_price_is_not_called_under_a_money_budget() -> None:
+    """K03: that the first model has one says nothing of the second."""
+    first = model(ModelError(ModelErrorKind.UNAVAILABLE, "busy", status=503), forever=True)
+    second = model(said("free?"))
+    declared = (ModelSpec("main.fast", None, "fast-1", (), "main.cheap"), ModelSpec("main.cheap", None, "cheap-1"))
+    made = engine(
+        unit(nodes=[node("answer", parameter("q"), budget=BudgetSpec(cost=Decimal(5)))], models=declared),
+        first,
+        second,
+        prices=FlatPrices("fast-1"),
+        clock=FakeClock(),
+    )
+    fault = fault_of(run(made, "answer", ASK))
+    assert (fault.kind, fault.details["limit"]) == (FaultKind.BUDGET_EXHAUSTED, "cost")
+    assert "cheap-1" in fault.message
+    assert (len(first.asked), len(second.asked)) == (2, 0)
+
+
+@pytest.mark.parametrize("repeat", [Repeat.NEVER, Repeat.IDEMPOTENT])
+def test_every_proposal_is_answered_once_when_a_run_is_cancelled(repeat: Repeat) -> None:
+    """K05: in the middle of three calls of a turn, two done and one under way."""
 
     async def quick(k: Any) -> str:
         return "ok"
@@ -72,7 +93,7 @@ def test_every_proposal_is_answered_once_when_a_run_is_cancelled() -> None:
         one.cancel()
 
     fake = model(calls(call("quick", {}, "1"), call("slow", {}, "2"), call("quick", {}, "3")))
-    tools = [tool("quick", quick, parallel=True), tool("slow", slow, parallel=True, repeat=Repeat.NEVER)]
+    tools = [tool("quick", quick, parallel=True), tool("slow", slow, parallel=True, repeat=repeat)]
     made = unit(tools=tools, nodes=[node("answer", parameter("q"), tools=["quick", "slow"])])
     assert fault_of(run(engine(made, fake), "answer", ASK, during=stop)).kind is FaultKind.CANCELLED
     entries = [entry for entry in started[0].journal.entries() if entry.kind is Kind.TOOL]
@@ -106,7 +127,9 @@ def test_calls_without_ids_that_end_in_reverse_order_are_paired_by_place() -> No
     turn = calls(*[ProposedCall("", "slow", json.dumps({"n": str(n)})) for n in range(3)])
     made, fake = program(turn, said("done"), tools=[tool("slow", slow, parameter("n"), parallel=True)])
     assert value_of(run(made, "answer", ASK)) == "done"
-    assert [(answer.call.arguments, answer.content) for answer in answers(fake)] == [(f'{{"n": "{n}"}}', str(n)) for n in range(3)]
+    assert [(answer.call.arguments, answer.content) for answer in answers(fake)] == [
+        (f'{{"n": "{n}"}}', str(n)) for n in range(3)
+    ]
 
 
 def test_junk_that_was_refused_is_not_sent_again() -> None:
@@ -183,6 +206,54 @@ def test_a_cancel_reaches_every_call_of_a_turn() -> None:
     made = unit(tools=[tool("slow", slow, parallel=True)], nodes=[node("answer", parameter("q"), tools=["slow"])])
     assert fault_of(run(engine(made, fake), "answer", ASK, during=stop)).kind is FaultKind.CANCELLED
     assert ended == ["cancelled", "cancelled"]
+
+
+def test_a_run_ends_though_something_inside_does_not_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """K39: in bounded time, and the outcome says so."""
+    monkeypatch.setattr("ael.run.run.GRACE", 0.02)
+
+    async def stubborn(k: Any) -> object:
+        end = asyncio.get_running_loop().time() + 0.3
+        while (left := end - asyncio.get_running_loop().time()) > 0:
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.sleep(left)
+        return "x"
+
+    made = engine(unit(nodes=[code("main", stubborn)]))
+
+    async def whole() -> object:
+        one = made.start("main")
+        await asyncio.sleep(0.01)
+        one.cancel()
+        outcome = await one.outcome()
+        ended_early = not one.done
+        await asyncio.sleep(0.35)
+        return fault_of(outcome).details.get("abandoned"), ended_early
+
+    assert asyncio.run(whole()) == (True, True)
+
+
+def test_what_a_function_does_to_its_arguments_later_changes_nothing() -> None:
+    """K40: lists and records, however deep, are copies on both sides."""
+    kept: list[Any] = []
+
+    def take(xs: Any) -> Any:
+        kept.append(xs)
+        xs["in"][0]["deep"].append(99)
+        return xs
+
+    given = {"in": [{"deep": [1]}]}
+
+    async def main(k: Any) -> object:
+        got = await k.act(0, "main.take", (given,))
+        kept[0]["in"][0]["deep"].append(100)
+        return f"{given} {got}"
+
+    take_tool = tool("take", None, parameter("xs", JsonType()), result=JsonType())
+    made = unit(tools=[take_tool], nodes=[code("main", main)])
+    assert (
+        value_of(run(engine(made, externs={"main.take": take}), "main")) == "{'in': [{'deep': [1]}]} {'in': [{'deep': [1, 99]}]}"
+    )
 
 
 @pytest.mark.parametrize("first", ["all", "some"])
@@ -270,7 +341,9 @@ def test_a_secret_in_any_form_is_in_no_trace_answer_or_outcome(shown: str) -> No
 def test_a_result_beside_one_that_is_too_large_is_whole(limit: int) -> None:
     """K36: of two results of a turn only the one over its limit is cut."""
     big = tool("big", Body("y" * 1_000), result=StringType(max=5_000), limit=LimitSpec(output=limit))
-    made, fake = program(calls(call("big", {}), call("small", {})), said("done"), tools=[big, tool("small", Body("x"), result=TEXT)])
+    made, fake = program(
+        calls(call("big", {}), call("small", {})), said("done"), tools=[big, tool("small", Body("x"), result=TEXT)]
+    )
     assert value_of(run(made, "answer", ASK)) == "done"
     assert len(answers(fake)[0].content.encode()) <= max(limit, 60)
     assert answers(fake)[1].content == "x"

@@ -16,7 +16,7 @@ from ael.types.fault import FaultKind
 from ael.types.spec import BudgetSpec, ModelSpec
 from tests.run.fakes import FakeClock, FakeModel, call, calls, model, said
 from tests.run.helpers import Collected, fault_of, node, parameter, run, tool, unit, value_of
-from tests.run.test_loop import ASK, Body
+from tests.run.loops import ASK, Body
 
 
 def unavailable(after: float | None = None, status: int = 503) -> ModelError:

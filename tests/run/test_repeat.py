@@ -33,7 +33,7 @@ from tests.run.helpers import (
     unit,
     value_of,
 )
-from tests.run.test_loop import ASK, Body, answers
+from tests.run.loops import ASK, Body, answers
 
 TEMPORARY = Fault(FaultKind.UNAVAILABLE, "try later")
 THREE = RetrySpec(attempts=3, backoff="fixed", base=100, cap=1000)

@@ -16,7 +16,7 @@ from ael.types.signature import Repeat
 from ael.types.spec import ApprovalSpec, BudgetSpec
 from tests.run.fakes import FakeApprover, call, calls, final, model, said
 from tests.run.helpers import ORDER, code, engine, fault_of, node, operation, parameter, run, tool, uncertain_of, unit, value_of
-from tests.run.test_loop import ASK, Body
+from tests.run.loops import ASK, Body
 
 RUN = Options(caller="c", run="r1")
 

@@ -36,7 +36,7 @@ from tests.run.helpers import (
     unit,
     value_of,
 )
-from tests.run.test_loop import Body
+from tests.run.loops import Body
 
 GET = operation("get", parameter("id"), result=ORDER, fails=frozenset({"main.NotFound"}))
 

@@ -14,7 +14,7 @@ from ael.types.fault import Failure
 from ael.types.type import MapType, StringType
 from tests.run.fakes import FakeApprover, call, calls, model, said
 from tests.run.helpers import code, engine, node, operation, parameter, run, tool, unit, value_of
-from tests.run.test_loop import ASK, Body, answers
+from tests.run.loops import ASK, Body, answers
 
 
 def entries_of(made: Any, entry: str, given: Any = None) -> list[Any]:

@@ -20,7 +20,7 @@ from ael.types.fault import Failure, Fault, FaultKind
 from ael.types.value import Secret
 from tests.run.fakes import call, calls, final, model, said
 from tests.run.helpers import ORDER, Collected, code, engine, fault_of, node, operation, parameter, run, tool, unit, value_of
-from tests.run.test_loop import ASK, Body
+from tests.run.loops import ASK, Body
 
 
 def supporting(*replies: Any, **bound: Any) -> Any:
