@@ -44,9 +44,7 @@ def cold(folder: Path) -> float:
         return float(side.ask("check", folder=str(folder))["lines_a_second"])
 
 
-def after_edits(
-    rounds: int, command: Sequence[str], folder: Path, edit: Callable[[Path], None], cache: Path
-) -> float | None:
+def after_edits(rounds: int, command: Sequence[str], folder: Path, edit: Callable[[Path], None], cache: Path) -> float | None:
     """A command right after an edit of one declaration. It ran once before, so that what it remembers is there."""
 
     def measure() -> float:
