@@ -54,7 +54,7 @@ def test_types_that_are_fine(written: str) -> None:
 def test_types_that_are_refused(written: str, told: str) -> None:
     found = check(f"fn f(x: {written}) -> Int {{ 1 }}")
     assert len(found) == 1
-    assert found[0].startswith(told.replace("1:1", "1:1") if len(told) == 7 else told[:7])
+    assert found[0].startswith(told[:7])
     assert len(told) == 7 or found[0].split(" ", 2)[2] == told.split(" ", 2)[2]
 
 
@@ -183,6 +183,6 @@ def test_long_chains_of_types_are_no_deep_recursion() -> None:
     count = 1_500
     text = "".join(f"record R{i} {{ next: R{i + 1}?, x: Int }}\n" for i in range(count)) + f"record R{count} {{ x: Json }}\n"
     assert check(text + "fn f(a: R0, b: R0) -> Bool { a == b }\nfn g(a: R0) -> Json { a }") == []
-    for many, told in ((15, []), (200, ["AEL0326"])):
+    for many, told in ((15, set()), (200, {"AEL0326"})):
         aliases = "".join(f"type T{i} = List<T{i + 1}>?\n" for i in range(many)) + f"type T{many} = Int\n"
-        assert codes(aliases + "fn f(a: T0) -> T0 { a }") == told
+        assert set(codes(aliases + "fn f(a: T0) -> T0 { a }")) == told
