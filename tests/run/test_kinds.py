@@ -16,7 +16,7 @@ from ael.journal.entry import Kind, State
 from ael.run.bindings import Options
 from ael.run.outcome import to_json
 from ael.run.permission import Layer
-from ael.run.ports import ModelError, ModelErrorKind, ProposedCall
+from ael.run.ports import ModelError, ModelErrorKind, ProposedCall, Stop
 from ael.run.trace import SpanList
 from ael.types.fault import Fault, FaultKind
 from ael.types.signature import Repeat
@@ -335,6 +335,32 @@ def test_a_secret_in_any_form_is_in_no_trace_answer_or_outcome(shown: str) -> No
     for place in (answers(fake)[0].content, str(spans.spans), json.dumps(to_json(outcome))):
         assert shown not in place
         assert "s3cr" not in place
+
+
+def test_a_secret_in_the_error_of_a_model_is_masked_where_it_comes_in() -> None:
+    """K41: the journal and code that catches the fault see it masked already."""
+    started: list[Any] = []
+
+    async def main(k: Any) -> object:
+        try:
+            return await k.act(0, "main.answer", ("hi",))
+        except Fault as fault:
+            return fault.message
+
+    fake = model(ModelError(ModelErrorKind.NOT_AUTHORISED, f"the key {SECRET} is wrong"))
+    made = unit(nodes=[node("answer", parameter("q")), code("main", main)])
+    outcome = run(engine(made, fake, secrets={"T": Secret("T", SECRET)}), "main", during=started.append)
+    assert "the key *** is wrong" in str(value_of(outcome))
+    assert SECRET not in str([entry.value for entry in started[0].journal.entries()])
+
+
+@pytest.mark.parametrize("stop", [Stop.REFUSED, Stop.FILTERED])
+def test_a_secret_in_the_details_of_a_fault_is_masked(stop: Stop) -> None:
+    """K41: what a model said when it refused is told with the fault."""
+    made, _ = program(said(f"no: {SECRET}", stop), bound={"secrets": {"T": Secret("T", SECRET)}})
+    outcome = run(made, "answer", ASK)
+    assert fault_of(outcome).details["text"] == "no: ***"
+    assert SECRET not in json.dumps(to_json(outcome))
 
 
 @pytest.mark.parametrize("limit", [10, 100])
