@@ -54,7 +54,7 @@ class Serving(CallPlan):
 class OperationPlan(Serving):
     """An operation of a service, provided in the process by AEL code."""
 
-    __slots__ = ("_body", "_grants", "_layers", "_provider")
+    __slots__ = ("_body", "_grants", "_layers", "_most", "_provider", "_running")
 
     def __init__(
         self,
@@ -85,12 +85,26 @@ class OperationPlan(Serving):
         self._provider = f"the provider `{provider}`"
         self._grants = grants
         self._layers = (bindings.operator,)
+        self._most = limit.concurrent if spec.limit.concurrent is None else spec.limit.concurrent
+        self._running = 0
 
     def body(self, scope: Scope, path: str, depth: int, step: Step, arguments: dict[str, object]) -> Coroutine[Any, Any, object]:
         if self._body is None:
             raise Fault(FaultKind.UNAVAILABLE, f"nothing provides `{self.short}` here", final=True)
         scope.rights = scope.rights.replaced(self._provider, self._grants, self._layers)
-        return self._body(RunFrame(scope, path, step.key, depth + DEPTH), *self.input.positional(arguments))
+        work = self._body(RunFrame(scope, path, step.key, depth + DEPTH), *self.input.positional(arguments))
+        return work if self._most is None else self._bounded(work, self._most)
+
+    async def _bounded(self, work: Coroutine[Any, Any, object], most: int) -> object:
+        """Run while fewer than `most` calls of this operation run; else it is unavailable, and says when to come again."""
+        if self._running >= most:
+            work.close()
+            raise Fault(FaultKind.UNAVAILABLE, f"`{self.short}` runs {most} calls already", retry_after=_AGAIN)
+        self._running += 1
+        try:
+            return await work
+        finally:
+            self._running -= 1
 
 
 class StorePlan(Serving):
@@ -157,6 +171,8 @@ class StorePlan(Serving):
             ) from None
 
 
+_AGAIN = 0.05
+"""Seconds after which a call that found no room may come again."""
 _ENTRIES_BYTES = 64 * 1024 * 1024
 STORE_OPERATIONS = ("get", "put", "remove", "entries", "has")
 _KEY = ParameterDef("key", "key", StringType())

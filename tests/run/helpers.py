@@ -164,6 +164,7 @@ def unit(
     nodes: Sequence[CompiledNode] = (),
     operations: Mapping[OperationSpec, Code] | None = None,
     provider_grants: frozenset[str] = frozenset({"db"}),
+    provider_limit: LimitSpec | None = None,
     stores: Sequence[StoreSpec] = (),
     models: Sequence[ModelSpec] = (ModelSpec("main.fast", None, "fast-1"),),
     definitions: Mapping[str, Definition] | None = None,
@@ -172,7 +173,7 @@ def unit(
     served = operations or {}
     specs = {spec.name: spec for spec in served}
     provide = CompiledProvide(
-        ProvideSpec("main.Orders", "main.Orders", provider_grants),
+        ProvideSpec("main.Orders", "main.Orders", provider_grants, provider_limit or LimitSpec()),
         {spec.name.rpartition(".")[2]: body for spec, body in served.items()},
     )
     callables: list[ToolSpec | NodeSpec | OperationSpec] = [*(one.spec for one in tools), *(one.spec for one in nodes), *served]

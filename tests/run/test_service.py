@@ -18,7 +18,7 @@ from ael.run.permission import Layer
 from ael.run.store import MemoryStore, SqliteStore
 from ael.types.fault import Failure, Fault, FaultKind
 from ael.types.signature import Repeat
-from ael.types.spec import StoreSpec
+from ael.types.spec import LimitSpec, RetrySpec, StoreSpec
 from ael.types.type import DecimalType, IntType
 from tests.run.fakes import FakeClock
 from tests.run.helpers import (
@@ -118,6 +118,34 @@ def test_what_an_operation_gives_is_checked() -> None:
     assert fault.kind is FaultKind.MALFORMED
     assert "`Orders.get`" in fault.message
     assert "`total`" in fault.message
+
+
+@pytest.mark.parametrize(("retry", "ending"), [(None, "fault"), (RetrySpec(9, "fixed", 1), "value")])
+def test_a_provider_runs_no_more_calls_at_once_than_its_limit(retry: RetrySpec | None, ending: str) -> None:
+    """Beyond it a call is unavailable, with a hint when to come again; what is repeatable comes again by itself."""
+    running, most = 0, 0
+
+    async def get(k: Any, id: str) -> object:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0.001)
+        running -= 1
+        return {"id": id, "total": 1}
+
+    async def main(k: Any) -> object:
+        found = await k.parallel_for(0, ["a", "b", "c", "d"], None, lambda k, id: k.act(0, "main.Orders.get", (id,)))
+        return "".join(one["id"] for one in found)
+
+    spec = operation("get", parameter("id"), result=ORDER, retry=retry)
+    made = unit(nodes=[code("main", main)], operations={spec: get}, provider_limit=LimitSpec(concurrent=2))
+    outcome = run(engine(made), "main")
+    assert most == 2
+    if ending == "value":
+        assert value_of(outcome) == "abcd"
+    else:
+        assert fault_of(outcome).kind is FaultKind.UNAVAILABLE
+        assert fault_of(outcome).details["retry_after"]
 
 
 def test_a_service_that_nothing_provides_is_unavailable() -> None:
