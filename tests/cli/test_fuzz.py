@@ -55,7 +55,8 @@ test "it runs" {
 _WORDS = st.sampled_from(
     [
         *COMMANDS, "main.ael", ".", "nowhere.ael", "input.json", "main", "--id", "--id=x", "--count", "3", "x", "--input", "-", "--",
-        "--json", "--trace", "-q", "--help-entry", "--deploy", "a/b", "--format", "sarif", "json", "--check", "--diff", "--plan", "--filter", "(",
+        "--json", "--trace",
+        "-q", "--help-entry", "--deploy", "a/b", "--format", "sarif", "json", "--check", "--diff", "--plan", "--filter", "(",
         "--emit", "python", "--module", "list", "get", "--approve", "--deny", "AEL0203", "bash", "", "\x00", "ä", "-h", "--version", "..",
     ]
 )  # fmt: skip
