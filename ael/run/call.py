@@ -15,7 +15,7 @@ from ael.run.codec import InputCodec, ValueCodec, digest, text_of_form, written
 from ael.run.deadline import Deadline, Expired, Within
 from ael.run.events import Retried
 from ael.run.gate import Check, permission
-from ael.run.repeat import LOST_REPLY, retryable, wait_before
+from ael.run.repeat import retryable, wait_before
 from ael.run.scope import Attempts, Scope
 from ael.run.step import Step, error_of
 from ael.run.trace import OpenSpan
@@ -114,6 +114,8 @@ class CallPlan:
         waiting = step.start()
         if waiting is not None:
             await waiting
+        if self.repeat.can_be_uncertain:
+            scope.touched = True
         run.calls[self.name] = run.calls.get(self.name, 0) + 1
         span = run.trace.begin(self.span, self.name, step.path, scope.span) if run.trace is not None else None
         try:
@@ -220,22 +222,23 @@ class CallPlan:
         except Expired as expired:
             if expired.deadline is not limit:
                 raise
-            raise self._ended(self._too_slow(step), step) from None
+            raise self._ended(self._too_slow(step), step, inner) from None
         except Failure as failure:
             if failure.error in self.signature.fails:
                 raise
-            raise self._ended(crashed(self.short, failure, run.world.masker.text), step) from failure
+            raise self._ended(crashed(self.short, failure, run.world.masker.text), step, inner) from failure
         except Fault as fault:
             # Pure code was stopped by the flag: by this call's own limit, or by one around it.
             stopped = fault.kind is FaultKind.DEADLINE_EXCEEDED and fault.details.get("run") == run.id
             run.clear()
-            raise self._ended(self._too_slow(step) if stopped and limit.expired() is limit else fault, step) from None
+            raise self._ended(self._too_slow(step) if stopped and limit.expired() is limit else fault, step, inner) from None
         except Uncertain:
             raise
         except RecursionError:
-            raise Fault(FaultKind.TOO_DEEP, f"calls in `{self.short}` are nested too deep", path=step.path) from None
+            deep = Fault(FaultKind.TOO_DEEP, f"calls in `{self.short}` are nested too deep")
+            raise self._ended(deep, step, inner) from None
         except Exception as error:
-            raise self._ended(crashed(self.short, error, run.world.masker.text), step) from error
+            raise self._ended(crashed(self.short, error, run.world.masker.text), step, inner) from error
         finally:
             if watchdog is not None:
                 watchdog.forget(limit)
@@ -244,21 +247,24 @@ class CallPlan:
         except DecodeError as error:
             message = f"the result of `{self.short}` does not fit its type: {error.text}"
             wrong = Fault(FaultKind.MALFORMED, message, tool=self.name, path=error.problems[0].path)
-            raise self._ended(wrong, step) from None
+            raise self._ended(wrong, step, inner) from None
         return value, text, inner.seen if self.sources <= inner.seen else inner.seen | self.sources
 
     def _too_slow(self, step: Step) -> Fault:
         return Fault(FaultKind.TIMEOUT, f"`{self.short}` took longer than {self.timeout:g} s", path=step.path)
 
-    def _ended(self, fault: Fault, step: Step) -> Fault | Uncertain:
-        """What a failed attempt ends with: for `never` and `reconcile`, a lost reply leaves open what happened (A8.5)."""
-        if self.repeat.can_be_uncertain and self.lost(fault):
+    def _ended(self, fault: Fault, step: Step, inner: Scope) -> Fault | Uncertain:
+        """What a failed attempt ends with: for `never` and `reconcile`, a lost reply leaves open what happened (A8.5).
+
+        So does a fault in a body that had already started such a call: whoever is told of a plain failure does it all again (K26).
+        """
+        if self.repeat.can_be_uncertain and (inner.touched or self.lost(fault, step)):
             return Uncertain(step.key, self.short, step.path, why=fault.message)
         return fault
 
-    def lost(self, fault: Fault) -> bool:
-        """Whether `fault` leaves open if this took effect. A body of AEL code knows; what is outside may have acted before it failed."""
-        return fault.kind is FaultKind.TIMEOUT and fault.details.get("path") is not None
+    def lost(self, fault: Fault, step: Step) -> bool:
+        """Whether `fault` leaves open if this took effect: a body of AEL code was cut off by its own time limit."""
+        return fault.kind is FaultKind.TIMEOUT and fault.details.get("path") == step.path
 
 
 def crashed(name: str, error: BaseException, mask: Callable[[str], str]) -> Fault:
@@ -287,6 +293,3 @@ def describe(error: Failure | Fault | Uncertain) -> dict[str, object]:
             return {"fault": error.kind.value, "message": error.message}
         case Uncertain():
             return {"uncertain": error.operation, "key": error.key}
-
-
-__all__ = ["LOST_REPLY", "CallPlan", "crashed", "describe", "outcome_word"]

@@ -70,6 +70,11 @@ class Deadline:
             self._task.cancel()
 
     @property
+    def paused(self) -> bool:
+        """Whether it stands still, because the run waits for a person."""
+        return self._pauses > 0
+
+    @property
     def overdue(self) -> bool:
         """Whether this or an enclosing deadline has passed, though nothing was cancelled yet: pure code may have held the loop."""
         here: Deadline | None = self

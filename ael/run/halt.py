@@ -80,7 +80,11 @@ class Watchdog:
                         self._thread = threading.current_thread()  # something came just now, and took this one for running
                 self._next = min((deadline.when or now for deadline, _ in pending), default=now + _IDLE)
                 self._wake.clear()
-            late = [(deadline, run) for deadline, run in pending if deadline.when is not None and now >= deadline.when + _LATE]
+            late = [
+                (deadline, run)
+                for deadline, run in pending
+                if deadline.when is not None and not deadline.paused and now >= deadline.when + _LATE
+            ]
             for deadline, run in late:
                 self._stop(deadline, run)
             self._wake.wait(_AGAIN if late else max(_AGAIN, min(self._next + _LATE - now, _IDLE)))

@@ -101,6 +101,7 @@ class NodePlan:
             raise
         finally:
             run.clear()
+            scope.touched = scope.touched or inner.touched
             if watchdog is not None:
                 watchdog.forget(deadline)
             if span is not None:

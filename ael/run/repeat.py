@@ -12,8 +12,8 @@ from ael.types.spec import RetrySpec
 TEMPORARY = frozenset({FaultKind.TIMEOUT, FaultKind.DISCONNECTED, FaultKind.UNAVAILABLE})
 """Faults after which something idempotent is tried again. Everything else is fatal: trying it again gives the same (A8.12)."""
 
-LOST_REPLY = frozenset({FaultKind.TIMEOUT, FaultKind.DISCONNECTED, FaultKind.MALFORMED})
-"""Faults that leave open whether something `never` or `reconcile` took effect."""
+LOST_REPLY = frozenset({FaultKind.TIMEOUT, FaultKind.DISCONNECTED, FaultKind.MALFORMED, FaultKind.CRASHED, FaultKind.TOO_DEEP})
+"""Faults of something outside that leave open whether it took effect, where it is `never` or `reconcile`."""
 
 
 def key_of(run: str, path: str, target: str) -> str:

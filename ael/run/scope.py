@@ -26,12 +26,13 @@ class Attempts:
 
 
 class Scope:
-    """Shared by the frames of one body. `level` counts delegations; `seen` the outside sources of what came back to this body so far.
+    """Shared by the frames of one body. `level` counts delegations; `seen` the outside sources of what came back to this body so far;
+    `touched` says whether something `never` or `reconcile` was started in it.
 
     Everything is passed on explicitly, never by context variables, so it holds in threads too (K40).
     """
 
-    __slots__ = ("account", "attempts", "deadline", "last", "level", "name", "rights", "run", "seen", "span")
+    __slots__ = ("account", "attempts", "deadline", "last", "level", "name", "rights", "run", "seen", "span", "touched")
 
     def __init__(
         self,
@@ -55,6 +56,7 @@ class Scope:
         self.level = level
         self.seen = seen
         self.last: tuple[str, ...] = ()
+        self.touched = False
 
     def inside(self, rights: Rights, deadline: Deadline, attempts: Attempts | None, span: OpenSpan | None) -> Scope:
         """The scope of the body of something called from here, in the same budget."""

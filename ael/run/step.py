@@ -157,7 +157,9 @@ def error_of(entry: Entry) -> Failure | Fault | Uncertain:
             return Uncertain(str(record["key"]), str(record["operation"]), str(record["step"]), **details)
         case _:
             return Fault(
-                FaultKind(str(record["kind"])), str(record["message"]), **cast("Mapping[str, object]", record.get("details") or {})
+                FaultKind(str(record["kind"])),
+                str(record["message"]),
+                **cast("Mapping[str, object]", record.get("details") or {}),
             )
 
 

@@ -16,7 +16,7 @@ from ael.run.frame import RunFrame
 from ael.run.gate import Refusal, bad_arguments, permission, room
 from ael.run.message import shown_result
 from ael.run.permission import Rights
-from ael.run.repeat import key_from
+from ael.run.repeat import LOST_REPLY, key_from
 from ael.run.scope import Scope
 from ael.run.step import Step
 from ael.run.taint import unclean
@@ -172,11 +172,9 @@ class ToolPlan(CallPlan):
             raise Fault(FaultKind.UNAVAILABLE, f"`{self.short}` has no implementation here", final=True)
         return self._extern.run(scope, step, self.spec.permission, arguments)
 
-    def lost(self, fault: Fault) -> bool:
-        """What is outside may have acted before it failed, whatever it says; an AEL body knows what it did, unless it was cut off."""
-        if self._body is not None:
-            return fault.kind is FaultKind.TIMEOUT and fault.details.get("path") is not None
-        return fault.kind is not FaultKind.UNAVAILABLE
+    def lost(self, fault: Fault, step: Step) -> bool:
+        """What is outside may have acted before it broke; a fault that it raises of its own will is its word."""
+        return super().lost(fault, step) if self._body is not None else fault.kind in LOST_REPLY
 
 
 def time_limit(declared: int | None, default: int, bound: int | None) -> float | None:

@@ -13,8 +13,7 @@ from ael.journal.entry import Ending, Kind, State
 from ael.journal.memory import MemoryJournal
 from ael.run.bindings import Options
 from ael.run.events import Retried
-from ael.run.repeat import key_from, key_of, retryable, wait_before
-from ael.run.step import logical
+from ael.run.repeat import key_of, retryable, wait_before
 from ael.types.fault import Failure, Fault, FaultKind, Uncertain
 from ael.types.signature import Repeat
 from ael.types.spec import RetrySpec
@@ -247,73 +246,6 @@ def test_a_deadline_of_a_node_that_cuts_such_a_call_ends_uncertain() -> None:
     assert uncertain_of(run(engine(made, clock=clock), "main")).operation == "act"
 
 
-# --- keys -----------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.feature("A8.4", "A8.6")
-def test_a_key_comes_from_run_path_and_tool() -> None:
-    """Never from the attempt, the model or the process: the same run id gives the same keys in another execution."""
-    keys: list[list[str]] = []
-    for _ in range(2):
-        seen: list[str] = []
-
-        async def body(k: Any, seen: list[str] = seen) -> str:
-            seen.append(k.key)
-            return ""
-
-        async def main(k: Any) -> object:
-            for _ in range(2):
-                await k.act(0, "main.act", ())
-            return await k.act(1, "main.act", ())
-
-        made = unit(tools=[tool("act", body)], nodes=[code("main", main)])
-        run(engine(made), "main", options=Options(caller="c", run="r1"))
-        keys.append(seen)
-    assert keys[0] == keys[1] == [key_of("r1", path, "main.act") for path in ("main/act@0", "main/act@0#2", "main/act@1")]
-    assert len(set(keys[0])) == 3
-    assert logical("main/act@0~2/x@1~3") == "main/act@0/x@1"
-
-
-@pytest.mark.feature("A8.4")
-def test_calls_inside_a_body_have_keys_of_their_own_that_do_not_change_with_the_attempt() -> None:
-    keys: list[str] = []
-    left = [TEMPORARY, TEMPORARY]
-
-    async def get(k: Any) -> str:
-        keys.append(k.key)
-        if left:
-            raise left.pop(0)
-        return "got"
-
-    async def body(k: Any) -> object:
-        return await k.act(0, "main.Orders.get", ())
-
-    async def main(k: Any) -> object:
-        return await k.act(0, "main.act", ())
-
-    made = unit(tools=[tool("act", body, retry=THREE)], nodes=[code("main", main)], operations={operation("get"): get})
-    assert value_of(run(engine(made, clock=FakeClock()), "main")) == "got"
-    assert len(keys) == 3
-    assert len(set(keys)) == 1
-
-
-@pytest.mark.feature("A8.4")
-def test_a_declared_key_names_the_same_effect_in_every_run_of_a_tenant() -> None:
-    keys: list[str] = []
-
-    async def body(k: Any, order: str) -> str:
-        keys.append(k.key)
-        return ""
-
-    async def main(k: Any) -> object:
-        return await k.act(0, "main.act", ("A-1",))
-
-    made = unit(tools=[tool("act", body, parameter("order"), key=lambda order: order)], nodes=[code("main", main)])
-    for tenant in ("acme", "acme", "other"):
-        run(engine(made), "main", options=Options(caller="c", tenant=tenant))
-    assert keys[0] == keys[1] == key_from("main.act", "acme", "A-1") != keys[2]
-
-
 # --- one owner -------------------------------------------------------------------------------------------------------------
 
 
@@ -460,3 +392,58 @@ def test_a_model_is_told_of_a_failure_and_its_next_call_has_a_key_of_its_own() -
     assert value_of(run(engine(made, fake), "answer", ASK)) == "done"
     assert len(set(keys)) == 2
     assert [answer.content for answer in answers(fake)] == ["Unavailable: busy", "ok"]
+
+
+@pytest.mark.parametrize("fails_at", ["before", "after"])
+def test_a_fault_after_an_effect_is_no_plain_failure(fails_at: str) -> None:
+    """K26: a body that had paid and then broke: a plain failure would invite paying again. One that broke before is a plain failure."""
+    paid = Body("paid")
+
+    async def body(k: Any) -> object:
+        if fails_at == "before":
+            raise Fault(FaultKind.OUT_OF_RANGE, "index 3 of a list of 2")
+        await k.act(0, "main.inner", ())
+        raise Fault(FaultKind.OUT_OF_RANGE, "index 3 of a list of 2")
+
+    async def inner(k: Any) -> object:
+        return await k.act(0, "main.pay", ())
+
+    async def main(k: Any) -> object:
+        return await k.act(0, "main.act", ())
+
+    made = unit(
+        tools=[tool("act", body, repeat=Repeat.RECONCILE), tool("pay", paid, repeat=Repeat.NEVER)],
+        nodes=[code("inner", inner), code("main", main)],
+    )
+    outcome = run(engine(made), "main")
+    if fails_at == "before":
+        assert fault_of(outcome).kind is FaultKind.OUT_OF_RANGE
+    else:
+        assert uncertain_of(outcome).details["why"] == "index 3 of a list of 2"
+        assert len(paid.got) == 1
+
+
+def test_a_read_that_times_out_in_a_body_that_did_nothing_yet_is_a_plain_timeout() -> None:
+    clock = FakeClock()
+
+    async def body(k: Any) -> object:
+        return await k.act(0, "main.read", ())
+
+    async def main(k: Any) -> object:
+        return await k.act(0, "main.act", ())
+
+    made = unit(
+        tools=[tool("act", body, repeat=Repeat.RECONCILE), tool("read", stuck(clock), timeout=20)], nodes=[code("main", main)]
+    )
+    assert fault_of(run(engine(made, clock=clock), "main")).kind is FaultKind.TIMEOUT
+
+
+def test_a_fault_that_a_function_raises_of_its_own_will_is_its_word() -> None:
+    def refuse() -> str:
+        raise Fault(FaultKind.DENIED, "not today")
+
+    async def main(k: Any) -> object:
+        return await k.act(0, "main.act", ())
+
+    made = unit(tools=[tool("act", None, repeat=Repeat.NEVER)], nodes=[code("main", main)])
+    assert fault_of(run(engine(made, externs={"main.act": refuse}), "main")).kind is FaultKind.DENIED
