@@ -51,11 +51,12 @@ def assign(
     fine, at = True, 0
     for argument in node.arguments:
         name = argument.name
-        if name is None:
-            if named:
+        if name is None and named:
+            if fine:
                 c.report("AEL0306", f"the fields of {what} are named: `{_form(wanted)}`", argument.span)
-                fine = False
-                named = False
+            fine = False
+            continue
+        if name is None:
             if at >= len(wanted):
                 count = f"{len(wanted)} argument{'s' if len(wanted) != 1 else ''}" if wanted else "no arguments"
                 c.report("AEL0308", f"{what} takes {count}", argument.span)

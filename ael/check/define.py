@@ -161,6 +161,9 @@ class Definer:
                 made = RecordDef(symbol.name, self._fields(symbol.name, scope, fields), False, _text(doc), True)
             case n.EnumDecl(variants=variants, doc=doc):
                 kept = list(unique(variants, scope.source, self.bag, "variant"))
+                for field in (f for v in kept for f in v.fields if wire_of(f) == "kind"):
+                    message = "`kind` says in JSON which variant a value is: give this field another name"
+                    self.bag.report("AEL0204", message, scope.source, field.span)
                 made = EnumDef(
                     symbol.name,
                     tuple(

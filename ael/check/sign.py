@@ -69,8 +69,9 @@ class Signer:
     ) -> None:
         writer = self.definer.writer(scope)
         writer.variables = frozenset(variables)
+        wires: dict[str, n.Parameter] = {}
         parameters = tuple(
-            self._parameter(scope, p, data, secrets) for p in unique(node.parameters, scope.source, self.bag, "parameter")
+            self._parameter(scope, p, data, secrets, wires) for p in unique(node.parameters, scope.source, self.bag, "parameter")
         )
         result: Type = UnitType() if node.result is None else writer.type_of(node.result)
         if node.result is None and (
@@ -94,7 +95,13 @@ class Signer:
         fix = Fix("give it `-> Unit`", (Edit(Place(scope.source, Span(end, end)), " -> Unit"),), safe=False) if end else None
         self.bag.report("AEL0216", message, scope.source, node.name.span, fix=fix)
 
-    def _parameter(self, scope: ModuleScope, node: n.Parameter, data: bool, secrets: bool) -> ParameterDef:
+    def _parameter(
+        self, scope: ModuleScope, node: n.Parameter, data: bool, secrets: bool, wires: dict[str, n.Parameter]
+    ) -> ParameterDef:
+        if (other := wires.setdefault(wire_of(node), node)) is not node:
+            labels = (Label(Place(scope.source, other.span), "the other parameter"),)
+            message = f"two parameters have the key `{wire_of(node)}` in JSON"
+            self.bag.report("AEL0201", message, scope.source, node.span, labels=labels)
         type = self.definer.writer(scope).type_of(node.type)
         default: object = NO_DEFAULT
         if node.default is not None:
