@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from importlib import import_module
@@ -93,7 +93,7 @@ def open_host(
     names = frozenset(program.declarations) if entry is None else reachable(program, entry)
     secrets = _Secrets(deployment)
     warnings: list[str] = []
-    bound = _models(opened, models_of(program, names), secrets, warnings) if models is None else dict(models)
+    bound = _models(opened, names, secrets, warnings) if models is None else dict(models)
     stores = {name: _store(deployment, name) for name in program.stores}
     bindings = Bindings(
         models=bound,
@@ -196,16 +196,16 @@ class _NoSecrets(_Secrets):
         return Secret(variable, "not a secret")
 
 
-def _models(opened: Opened, names: Iterable[str], secrets: _Secrets, warnings: list[str]) -> dict[str, BoundModel]:
+def _models(opened: Opened, names: frozenset[str], secrets: _Secrets, warnings: list[str]) -> dict[str, BoundModel]:
+    """The models that the nodes among `names` use. A program may run without its second choice, but not without its first."""
+    program = opened.program
+    first = {spec.model for name, spec in program.nodes.items() if name in names}
     bound: dict[str, BoundModel] = {}
-    fallbacks = {spec.fallback for spec in opened.program.models.values()}
-    for name in names:
-        spec = opened.program.models[name]
+    for name in models_of(program, names):
         try:
-            bound[name] = _model(opened, spec, secrets)
+            bound[name] = _model(opened, program.models[name], secrets)
         except HostError as error:
-            # A program may run without its second choice, but not without its first.
-            if name not in fallbacks:
+            if name in first:
                 raise
             warnings.append(f"the fallback model `{_short(name)}` is not there: {error.message}")
     return {name: _without_missing(model, bound) for name, model in bound.items()}
