@@ -138,7 +138,7 @@ def test_a_model_without_a_provider_says_so(tmp_path: Path) -> None:
         ('replay("nowhere.jsonl")', "nowhere.jsonl"),
         ("scripted", "script"),
         ('local("gpt-9")', "gpt-9"),
-        ('openai("m", key: secret("K"), endpoint: "ftp://a.example")', "ftp"),
+        ('openai("m", key: secret("K"), endpoint: "ftp://a.example")', "begins with https://"),
         ('openai("m", key: secret("K"), idle_timeout: "soon")', "idle_timeout"),
     ],
 )
