@@ -301,7 +301,10 @@ def if_(c: Checker, node: n.If, expected: Type | None) -> Type:
     c.check_condition(node.condition, "an `if`")
     before = c.narrowed
     when_true, when_false = facts(c, node.condition)
-    wanted = DISCARD if node.otherwise is None else expected
+    wanted = expected
+    if node.otherwise is None:
+        # where a value is asked for, that there is none is told once, by whoever asks
+        wanted = DISCARD if expected is DISCARD or expected == UNIT else None
     c.narrowed = {**before, **when_true} if when_true else before
     assigned = set(c.assigned)
     then = c.check_part(node.then, wanted)

@@ -341,6 +341,16 @@ def _value(c: Checker, node: n.Call, found: Type) -> Type:
         elif not isinstance(function, Unknown | Never):
             c.report("AEL0309", f"`{show(found)}` is not a function, and cannot be called", node.callee.span)
         return UNKNOWN
+    named = next((a.name for a in node.arguments if a.name is not None), None)
+    count = len(function.parameters)
+    if named is not None:
+        c.report("AEL0307", "a function value takes its arguments by their places, without names", named.span)
+    elif len(node.arguments) < count:
+        message = f"this function takes {count} argument{'s' if count > 1 else ''}, and here are {len(node.arguments)}"
+        c.report("AEL0306", message, node.span)
+    if named is not None or len(node.arguments) < count:
+        look_at_all(c, node)
+        return function.result
     wanted = [Wanted(f"argument {at}", type, True) for at, type in enumerate(function.parameters, 1)]
     arguments, fine = assign(c, node, "this function", wanted)
     c.tables.calls[node] = CallInfo("value", "", arguments)

@@ -215,7 +215,7 @@ def _equal(c: Checker, node: n.Binary) -> Type:
         return BOOL
     a, b = loose(left), loose(right)
     if not (c.fits(a, b) or c.fits(b, a) or _overlap(c, a, b)):
-        c.report("AEL0312", f"`{show(left)}` and `{show(right)}` are never equal: both sides are of the same type", node.span)
+        c.report("AEL0312", f"`{show(left)}` and `{show(right)}` are never equal: `{node.op}` compares values of one type", node.span)
     elif not c.is_data(left) or not c.is_data(right):
         if isinstance(left, Variable):
             message = f"values of a type parameter cannot be compared: a `{left.name}` may be a function"

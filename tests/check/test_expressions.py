@@ -48,7 +48,7 @@ fn i(xs: List<Float>) -> List<Float> { [1, 2.5] + xs.map(fn(x) => x * 2) }
         ('let _x = ["a": 1, "a": 2]', 'AEL0307 1:28 the key `"a"` stands here twice'),
         ('let _x = 1 + "a"', "AEL0310 1:19 `+` does not take `Int` and `String`"),
         ("let _x = list()[0] + 0.5", "AEL0310 1:19 `+` does not take `Int` and `Float`"),
-        ('let _x = 1 == "1"', "AEL0312 1:19 `Int` and `String` are never equal: both sides are of the same type"),
+        ('let _x = 1 == "1"', "AEL0312 1:19 `Int` and `String` are never equal: `==` compares values of one type"),
         ("let _x = list() == [1]", ""),
         ("let _x = list == list", "AEL0312 1:19 functions cannot be compared"),
         ("let _x = order() < order()", "AEL0310 1:19 `<` does not take `Order` and `Order`"),
