@@ -26,6 +26,7 @@ from pathlib import Path
 import pytest
 
 from ael.cli.trace import lines
+from ael.project.program import Opened
 from ael.run.outcome import DeclaredError, Faulted, Outcome, Unsettled, Value
 from ael.testing.runner import run_tests
 from ael.types.text import show
@@ -82,8 +83,7 @@ def test_page(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert told == []
     assert opened is not None
     if "types" in case.expected:
-        locals_ = opened.program.modules[opened.program.main].tables.locals.values()
-        assert [f"{local.name}: {show(local.type)}" for local in locals_] == case.expected["types"].text.splitlines()
+        assert types(opened) == case.expected["types"].text.splitlines()
     given = case.expected.get("input")
     if {"output", "outcome", "trace"} & set(case.expected):
         script = loads(case.expected["script"].text) if "script" in case.expected else None
@@ -99,6 +99,11 @@ def test_page(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
             assert list(lines(ran.spans, times=False)) == case.expected["trace"].text.rstrip("\n").split("\n")
     results = run_tests(opened)
     assert [(r.name, r.problem) for r in results if r.problem is not None] == []
+
+
+def types(opened: Opened) -> list[str]:
+    """`name: Type` of the locals of the main module, in the order in which the check met them."""
+    return [f"{local.name}: {show(local.type)}" for local in opened.program.modules[opened.program.main].tables.locals.values()]
 
 
 def ending(outcome: Outcome) -> str:

@@ -13,13 +13,13 @@ from pathlib import Path
 
 from ael.cli.trace import lines
 from tests.programs import brief, files_of, loads, open_files, run
-from tests.spec.test_spec import Case, cases, ending
+from tests.spec.test_spec import Case, cases, ending, types
 
 
 def fill(case: Case, every: bool) -> dict[int, str]:
     """Line of a block -> its new text."""
     empty = {name: block for name, block in case.expected.items() if not block.text.strip() or every}
-    wanted = {name: block for name, block in empty.items() if name in ("errors", "output", "outcome", "trace")}
+    wanted = {name: block for name, block in empty.items() if name in ("errors", "types", "output", "outcome", "trace")}
     if not wanted:
         return {}
     new: dict[int, str] = {}
@@ -37,6 +37,7 @@ def fill(case: Case, every: bool) -> dict[int, str]:
             entry = given.words.get("entry") if given is not None else None
             ran = run(opened, loads(given.text) if given is not None else None, script, entry)
             said = {
+                "types": "\n".join(types(opened)),
                 "output": ending(ran.outcome),
                 "outcome": ending(ran.outcome),
                 "trace": "\n".join(lines(ran.spans, times=False)),
