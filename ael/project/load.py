@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ael.check.module import resolve
@@ -35,8 +35,11 @@ def entry_file(path: Path) -> Path:
     return path / "main.ael" if path.is_dir() else path
 
 
-def load_project(path: Path, bag: Bag) -> Project | None:
-    """Parse the program that starts at `path`. Problems go to the bag; None when the first file cannot be read at all."""
+def load_project(path: Path, bag: Bag, others: Sequence[Path] = ()) -> Project | None:
+    """Parse the program that starts at `path`, and `others`, modules of the same pack that it may not use itself.
+
+    Problems go to the bag; None when the first file cannot be read at all.
+    """
     file = entry_file(path)
     try:
         source = read(file, shown(file))
@@ -51,6 +54,8 @@ def load_project(path: Path, bag: Bag) -> Project | None:
     loader = _Loader(root, bag)
     loader.add(main, source)
     loader.follow()
+    for other in others:
+        loader.module(other)
     return Project(root, pack, main, loader.modules)
 
 
@@ -78,6 +83,19 @@ class _Loader:
     def add(self, name: str, source: Source) -> None:
         self.modules[name] = parse_module(source, self.bag)
         self._open.append(name)
+
+    def module(self, file: Path) -> None:
+        """Load a file of the pack, if nothing has used it."""
+        name = module_name(file.resolve(), self.root.resolve())
+        if name in self.modules:
+            return
+        try:
+            source = read(file, shown(file))
+        except SourceError as error:
+            report_unreadable(error, self.bag)
+            return
+        self.add(name, source)
+        self.follow()
 
     def follow(self) -> None:
         """Load what is used, breadth first, each module once; cycles end by themselves."""

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from ael.check.check import check_program
 from ael.check.program import CheckedProgram
-from ael.data import dataclass, replace
+from ael.data import dataclass
 from ael.diagnostics.diagnostic import Bag, Diagnostic
 from ael.project.bind import bind
 from ael.project.cache import CheckCache
 from ael.project.deployment import Deployment
-from ael.project.load import Project, load_project, module_name, shown
+from ael.project.load import Project, load_project, shown
 from ael.project.pack import FILE as PACK_FILE
 from ael.project.pack import find_root, report_unreadable
 from ael.project.shipped import shipped
@@ -118,16 +118,7 @@ class _Unit:
             )
 
     def _load(self) -> Project | None:
-        project = load_project(self.main, self.bag)
-        if project is None:
-            return None
-        modules = dict(project.modules)
-        for file in self.others:
-            if module_name(file.resolve(), project.root) not in modules:
-                other = load_project(file, self.bag)
-                if other is not None:
-                    modules.update({name: tree for name, tree in other.modules.items() if name not in modules})
-        return replace(project, modules=modules)
+        return load_project(self.main, self.bag, self.others)
 
     def said(self, cache: CheckCache | None) -> Sequence[Diagnostic]:
         """What checking it says."""
