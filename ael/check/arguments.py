@@ -8,6 +8,7 @@ from ael.check.checker import Checker
 from ael.check.generic import Bindings, is_open, put, unify, unknown_left
 from ael.check.kind import plain, sure
 from ael.check.literal import is_number
+from ael.check.passing import failures_in
 from ael.check.suggest import did_you_mean
 from ael.data import dataclass
 from ael.syntax import nodes as n
@@ -109,9 +110,7 @@ def check_all(c: Checker, found: Sequence[n.Expr | None], wanted: Sequence[Wante
         if value is None:
             continue
         c.origin = (one.type, owner, one.name)
-        type = c.check_argument(value, one.type, f" for `{one.name}`")
-        if type.__class__ is FunctionType:
-            fails |= type.fails
+        fails |= failures_in(c.check_argument(value, one.type, f" for `{one.name}`"))
     c.origin = outer
     return fails
 
@@ -143,8 +142,7 @@ def check_open(
         type = _lambda(c, value, one, bindings)
         known.append((value, one, type))
     for value, one, type in known:
-        if isinstance(type, FunctionType):
-            fails |= type.fails
+        fails |= failures_in(type)
         if is_open(one.type):
             target = put(one.type, bindings)
             if isinstance(target, FunctionType) and not isinstance(type, FunctionType | Unknown):

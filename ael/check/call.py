@@ -13,6 +13,7 @@ from ael.check.generic import Bindings, opened
 from ael.check.kind import INT, plain, without_null
 from ael.check.method import method, ordinary
 from ael.check.module import kind_text, member, report_unknown, seen, visible
+from ael.check.passing import failing_with
 from ael.check.program import CallInfo, Meaning
 from ael.check.suggest import did_you_mean
 from ael.check.types import BUILT_IN
@@ -144,13 +145,14 @@ def _signed(c: Checker, node: n.Call, signature: Signature, kind: str, expected:
         return result if not signature.type_parameters else UNKNOWN
     if signature.type_parameters:
         bindings: Bindings = {}
-        fails = signature.fails | check_open(c, node, arguments, wanted, bindings)
-        can_fail(c, node, fails, what)
-        return finish(c, node, what, result, bindings, None if expected is DISCARD else expected)
-    fails = signature.fails | check_all(c, arguments, wanted, signature.name)
-    if fails:
-        can_fail(c, node, fails, what)
-    return result
+        passed = check_open(c, node, arguments, wanted, bindings)
+        can_fail(c, node, signature.fails | passed, what)
+        made = finish(c, node, what, result, bindings, None if expected is DISCARD else expected)
+        return failing_with(made, passed)
+    passed = check_all(c, arguments, wanted, signature.name)
+    if passed or signature.fails:
+        can_fail(c, node, signature.fails | passed, what)
+    return failing_with(result, passed)
 
 
 def _make(c: Checker, node: n.Call, definition: RecordDef, kind: str) -> Type:
@@ -355,9 +357,9 @@ def _value(c: Checker, node: n.Call, found: Type) -> Type:
     arguments, fine = assign(c, node, "this function", wanted)
     c.tables.calls[node] = CallInfo("value", "", arguments)
     if fine:
-        fails = function.fails | check_all(c, arguments, wanted)
-        if fails:
-            can_fail(c, node, fails, "this function")
-    else:
-        look_at_all(c, node)
+        passed = check_all(c, arguments, wanted)
+        if passed or function.fails:
+            can_fail(c, node, function.fails | passed, "this function")
+        return failing_with(function.result, passed)
+    look_at_all(c, node)
     return function.result

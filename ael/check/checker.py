@@ -17,9 +17,10 @@ from ael.check.declare import style
 from ael.check.define import Definer
 from ael.check.kind import BOOL, has_null, loose, vague, without_null
 from ael.check.module import find
+from ael.check.passing import failing_with, failures_in
 from ael.check.program import Local
 from ael.check.types import BUILT_IN
-from ael.data import dataclass, field, replace
+from ael.data import dataclass, field
 from ael.diagnostics.diagnostic import Bag, Edit, Fix, Label, Place, Severity
 from ael.source import Span
 from ael.syntax import nodes as n
@@ -99,7 +100,6 @@ class Checker:
         self.depth = 0
         self.nesting = 0
         self.bare_parts = False
-        self.passing: n.Expr | None = None
         self.reason: tuple[n.Node, str] = (scope.tree, "")
         """The expression that was last checked against a type, and how a message about it ends."""
         self.origin: tuple[Type, str, str | Span] | None = None
@@ -117,15 +117,18 @@ class Checker:
         """Look at an expression whose value is not used."""
         return self._visit(node, DISCARD)
 
-    def check(self, node: n.Expr, expected: Type, why: str = "") -> Type:
-        """The type of an expression that must fit `expected`; `Unknown` after a report when it does not. `why` ends the message."""
+    def check(self, node: n.Expr, expected: Type, why: str = "", *, passed: bool = False) -> Type:
+        """The type of an expression that must fit `expected`; `Unknown` after a report when it does not. `why` ends the message.
+
+        `passed`: it is handed to a call, where a function may fail, since the call then fails with the same.
+        """
         self.reason = (node, why)
         found = self._visit(node, expected)
         if found is expected or expected is DISCARD:
             return found
         if self.fits(found, expected):
-            if type(found) is FunctionType and found.fails and self.passing is not node:
-                self.keeps_failing(node, found)
+            if not passed and (fails := failures_in(found)):
+                self.keeps_failing(node, fails)
             return found
         self.mismatch(node, found, expected, why)
         return UNKNOWN
@@ -200,8 +203,7 @@ class Checker:
 
     def check_argument(self, node: n.Expr, expected: Type, why: str = "") -> Type:
         """As `check`, for what a call is given: there a function may fail, since the call then fails with the same."""
-        self.passing = node
-        return self.check(node, expected, why)
+        return self.check(node, expected, why, passed=True)
 
     def too_deep(self, span: Span) -> None:
         """Say once for a body that it is nested too deep."""
@@ -212,9 +214,9 @@ class Checker:
             )
             self.report("AEL0326", message, span)
 
-    def keeps_failing(self, node: n.Node, found: FunctionType) -> None:
+    def keeps_failing(self, node: n.Node, fails: frozenset[str]) -> None:
         """Report a function that can fail where nothing would know that it can."""
-        errors = ", ".join(f"`{name.rpartition('.')[2]}`" for name in sorted(found.fails))
+        errors = ", ".join(f"`{name.rpartition('.')[2]}`" for name in sorted(fails))
         notes = ("a function that can fail is called, bound by a `let` without a type, or passed to a call that calls it",)
         self.report("AEL0325", f"this function can fail with {errors}, which its type here does not say", node.span, notes=notes)
 
@@ -239,9 +241,7 @@ class Checker:
         if a is b:
             return a
         joined = relate_join(a, b, self.definitions)
-        if type(joined) is FunctionType and type(a) is FunctionType and type(b) is FunctionType:
-            return replace(joined, fails=a.fails | b.fails)
-        return joined
+        return failing_with(joined, failures_in(a) | failures_in(b))
 
     def either(self, a: Type, b: Type, expected: Type | None) -> Type:
         """The type of what comes from one of two ways. Where both were checked against what is expected, it is no nearer than that."""

@@ -10,6 +10,7 @@ from ael.check.failure import can_fail
 from ael.check.generic import Bindings, is_open, put
 from ael.check.kind import plain, sure, without_null
 from ael.check.operator import sortable
+from ael.check.passing import failing_with
 from ael.check.program import CallInfo
 from ael.check.suggest import did_you_mean
 from ael.data import replace
@@ -90,12 +91,13 @@ def ordinary(
     if builtin.name in ("release", "final", "json"):
         _data_only(c, node, found[0], what)
     if not is_open(result):
-        return sure(result)
+        return sure(failing_with(result, fails))
     if "?T" not in bindings and not is_open(put(result, {"?T": Never()})):
         bindings["?T"] = Never()
     if expected is not None and expected is not DISCARD and isinstance(result, Variable):
         bindings.setdefault(result.name, expected)
-    return finish(c, node, what, result, bindings, None if expected is DISCARD else expected)
+    made = finish(c, node, what, result, bindings, None if expected is DISCARD else expected)
+    return failing_with(made, fails)
 
 
 def _data_only(c: Checker, node: n.Call, value: n.Expr | None, what: str) -> None:
