@@ -61,7 +61,6 @@ class AelLexer(RegexLexer):
     """Tokens of AEL source."""
 
     name = "AEL"
-    url = "https://pypi.org/project/ael-lang/"
     aliases: ClassVar = ["ael"]
     filenames: ClassVar = ["*.ael"]
     mimetypes: ClassVar = ["text/x-ael"]
