@@ -29,7 +29,7 @@ from ael.types.relate import fits as relate_fits
 from ael.types.relate import is_data
 from ael.types.relate import join as relate_join
 from ael.types.text import show
-from ael.types.type import FunctionType, ListType, MapType, Named, Never, Type, UnitType, Unknown
+from ael.types.type import ListType, MapType, Named, Never, Type, UnitType, Unknown
 
 UNKNOWN = Unknown()
 NEVER = Never()
