@@ -33,6 +33,17 @@ def test_a_turn_whose_answers_do_not_fit_is_refused_here(provider: str, places: 
         conversation.answers([ToolAnswer(TWO.calls[place], "ok", False) for place in places])
 
 
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+def test_a_request_with_an_open_call_is_not_made(provider: str) -> None:
+    """K05: it would be refused by every provider, then and for ever."""
+    opened = open_provider(Binding(provider, "m", key=Secret("KEY", KEY)))
+    conversation = opened.converse(spec(LOOK_UP, REFUND))
+    conversation.user("hi")
+    conversation.turn(TWO)
+    with pytest.raises(ValueError, match=r"`look_up` has no answer"):
+        asyncio.run(conversation.ask(10, False, None))
+
+
 WIDE = ToolOffer(
     "wide",
     "Do it.",

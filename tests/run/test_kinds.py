@@ -354,6 +354,25 @@ def test_a_secret_in_the_error_of_a_model_is_masked_where_it_comes_in() -> None:
     assert SECRET not in str([entry.value for entry in started[0].journal.entries()])
 
 
+def test_a_secret_in_the_text_of_an_exception_is_masked_where_it_comes_in() -> None:
+    """K41: code that catches the fault, and the journal, see it masked."""
+    started: list[Any] = []
+
+    def leaky() -> str:
+        raise ValueError(f"401 for {SECRET}")
+
+    async def main(k: Any) -> object:
+        try:
+            return await k.act(0, "main.leaky", ())
+        except Fault as fault:
+            return fault.message
+
+    made = unit(tools=[tool("leaky", None)], nodes=[code("main", main)])
+    bound = engine(made, externs={"main.leaky": leaky}, secrets={"T": Secret("T", SECRET)})
+    assert value_of(run(bound, "main", during=started.append)) == "`leaky` failed: ValueError: 401 for ***"
+    assert SECRET not in str([entry.value for entry in started[0].journal.entries()])
+
+
 @pytest.mark.parametrize("stop", [Stop.REFUSED, Stop.FILTERED])
 def test_a_secret_in_the_details_of_a_fault_is_masked(stop: Stop) -> None:
     """K41: what a model said when it refused is told with the fault."""
