@@ -9,6 +9,8 @@ after it say what must come of it:
     script      JSON turns of the scripted models
     output      JSON of the result
     outcome     `error NotFound {…}`, `fault LoopLimit …`, `uncertain Orders.refund`: an ending that is no value, its message as a prefix
+    calls       one line each: a tool call that ran, was refused or denied, and what was set right in its arguments
+    decision    `no`: whoever is asked for an approval says no
     trace       the trace as `ael run --trace` prints it, without times
 
 A program without any of them must check without a word, and all its `test` blocks must pass. A line `feature: A3.5` names rows of
@@ -30,7 +32,7 @@ from ael.project.program import Opened
 from ael.run.outcome import DeclaredError, Faulted, Outcome, Unsettled, Value
 from ael.testing.runner import run_tests
 from ael.types.text import show
-from tests.programs import Block, blocks, brief, files_of, loads, open_files, run
+from tests.programs import Block, Ran, blocks, brief, files_of, loads, open_files, run
 
 HERE = Path(__file__).parent
 
@@ -68,7 +70,10 @@ def cases() -> Iterator[Case]:
 
 
 CASES = list(cases())
-KNOWN = {"errors", "types", "input", "script", "output", "outcome", "trace"}
+KNOWN = {"errors", "types", "input", "script", "decision", "output", "outcome", "calls", "trace"}
+"""The blocks that may follow a program."""
+SHOWN = {"output", "outcome", "calls", "trace"}
+"""Those for which the program runs."""
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -84,21 +89,50 @@ def test_page(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert opened is not None
     if "types" in case.expected:
         assert types(opened) == case.expected["types"].text.splitlines()
-    given = case.expected.get("input")
-    if {"output", "outcome", "trace"} & set(case.expected):
-        script = loads(case.expected["script"].text) if "script" in case.expected else None
-        values = loads(given.text) if given is not None else None
-        ran = run(opened, values, script, given.words.get("entry") if given is not None else None)
+    if SHOWN & set(case.expected):
+        ran = run_case(case, opened)
         if "output" in case.expected:
             assert isinstance(ran.outcome, Value), ran.outcome
             assert ran.outcome.plain == loads(case.expected["output"].text)
         if "outcome" in case.expected:
             wanted = case.expected["outcome"].text.strip()
             assert ending(ran.outcome)[: len(wanted)] == wanted
+        if "calls" in case.expected:
+            assert calls(ran) == case.expected["calls"].text.rstrip("\n").split("\n")
         if "trace" in case.expected:
             assert list(lines(ran.spans, times=False)) == case.expected["trace"].text.rstrip("\n").split("\n")
     results = run_tests(opened)
     assert [(r.name, r.problem) for r in results if r.problem is not None] == []
+
+
+def run_case(case: Case, opened: Opened) -> Ran:
+    """Run the program of a case with the input, script and decision of its blocks."""
+    given, script, decision = (case.expected.get(name) for name in ("input", "script", "decision"))
+    return run(
+        opened,
+        loads(given.text) if given is not None else None,
+        loads(script.text) if script is not None else None,
+        given.words.get("entry") if given is not None else None,
+        approve=decision is None or decision.text.strip() != "no",
+    )
+
+
+def calls(ran: Ran) -> list[str]:
+    """The tool calls of a run, in the order in which they began."""
+    told: list[str] = []
+    for span in sorted(ran.spans, key=lambda span: span.sequence):
+        name = span.name.rpartition(".")[2]
+        if span.kind == "tool" and span.content is not None:
+            arguments = json.dumps(span.content["arguments"], ensure_ascii=False, default=str)
+            result = json.dumps(span.content.get("result"), ensure_ascii=False, default=str)
+            told.append(f"{name} {arguments} -> {result if span.outcome == 'value' else span.outcome}")
+        elif span.kind == "tool":
+            told.append(f"{name} {span.outcome} {span.attributes.get('check', '')}: {span.attributes.get('reason', '')}")
+        elif span.name == "arguments":
+            notes = span.attributes["notes"]
+            assert isinstance(notes, list)
+            told.extend(f"arguments: {note}" for note in notes)
+    return told
 
 
 def types(opened: Opened) -> list[str]:

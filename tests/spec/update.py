@@ -12,14 +12,14 @@ import tempfile
 from pathlib import Path
 
 from ael.cli.trace import lines
-from tests.programs import brief, files_of, loads, open_files, run
-from tests.spec.test_spec import Case, cases, ending, types
+from tests.programs import brief, files_of, open_files
+from tests.spec.test_spec import SHOWN, Case, calls, cases, ending, run_case, types
 
 
 def fill(case: Case, every: bool) -> dict[int, str]:
     """Line of a block -> its new text."""
     empty = {name: block for name, block in case.expected.items() if not block.text.strip() or every}
-    wanted = {name: block for name, block in empty.items() if name in ("errors", "types", "output", "outcome", "trace")}
+    wanted = {name: block for name, block in empty.items() if name in ("errors", "types", *SHOWN)}
     if not wanted:
         return {}
     new: dict[int, str] = {}
@@ -32,14 +32,12 @@ def fill(case: Case, every: bool) -> dict[int, str]:
         elif opened is None:
             print(f"{case.name}: does not check\n{told}", file=sys.stderr)
         else:
-            given = case.expected.get("input")
-            script = loads(case.expected["script"].text) if "script" in case.expected else None
-            entry = given.words.get("entry") if given is not None else None
-            ran = run(opened, loads(given.text) if given is not None else None, script, entry)
+            ran = run_case(case, opened)
             said = {
                 "types": "\n".join(types(opened)),
                 "output": ending(ran.outcome),
                 "outcome": ending(ran.outcome),
+                "calls": "\n".join(calls(ran)),
                 "trace": "\n".join(lines(ran.spans, times=False)),
             }
             for name, block in wanted.items():
