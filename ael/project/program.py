@@ -85,7 +85,7 @@ def check_paths(paths: list[Path], bag: Bag, cache: CheckCache | None = None) ->
 
 
 def programs(paths: list[Path], bag: Bag) -> Iterator[Opened]:
-    """Every program at or below `paths` that checks, for its tests; problems go to the bag."""
+    """Every program at or below `paths` that checks, with its `deploy.ael`, for its tests; problems go to the bag."""
     seen: set[Path] = set()
     for unit in _units(paths, None):
         if unit.files <= seen:
@@ -95,7 +95,9 @@ def programs(paths: list[Path], bag: Bag) -> Iterator[Opened]:
             bag.add(diagnostic)
         program = check(unit.project, bag) if unit.project is not None else None
         if program is not None and unit.project is not None:
-            yield Opened(unit.project, program, Deployment(folder=str(unit.project.root)))
+            deployment = load_deployment(unit.project, program, None, bag)
+            if deployment is not None:
+                yield Opened(unit.project, program, deployment)
 
 
 class _Unit:

@@ -280,3 +280,39 @@ def test_watch_in_a_real_process(tmp_path: Path) -> None:
             assert watching.wait(20) == 130
         finally:
             watching.kill()
+
+
+WRONG = {
+    "syntax": {"main.ael": "node main( -> Int { 1 }\n"},
+    "names": {"main.ael": BAD},
+    "types": {"main.ael": 'node main() -> Int {\n  "x"\n}\n'},
+    "modules": {"main.ael": "use ./nowhere.{a}\n\nnode main() -> Int {\n  a()\n}\n"},
+    "pack": {"main.ael": GOOD, "pack.ael": "pack a {\n  uses std/nowhere\n}\n"},
+    "deployment": {"main.ael": GOOD, "deploy.ael": 'modle a = 3\nmodel b = openai("m")\ndefault steps $3\n'},
+    "warning": {"main.ael": WARNS},
+    "good": {"main.ael": GOOD, "deploy.ael": "default steps 3\n"},
+}
+
+
+@pytest.mark.feature("A17.3")
+@pytest.mark.parametrize("what", WRONG)
+def test_check_says_exactly_what_run_says_and_runs_nothing(ael: Ael, what: str) -> None:
+    ael.write(WRONG[what])
+    before = sorted(ael.folder.rglob("*"))
+    checked = ael("check", "main.ael", "--no-cache")
+    assert sorted(ael.folder.rglob("*")) == before, "checking leaves nothing behind"
+    ran = ael("run", "main.ael", "-q")
+    assert checked.code == ran.code
+    assert ran.err == checked.err.removesuffix("1 module checked, no problems\n")
+    assert (ran.out == "1\n") == (checked.code == 0)
+
+
+def test_what_did_not_change_is_remembered_and_told_all_the_same(ael: Ael) -> None:
+    ael.write({"main.ael": WARNS, "deploy.ael": "default steps 3\n"})
+    first, second = ael("check"), ael("check")
+    assert first.err == second.err
+    assert "warning[AEL11" in second.err
+    ael.write({"deploy.ael": "default steps $3\n"})
+    assert ael("check").code == 2, "a deployment that changed is checked again"
+    ael.write({"deploy.ael": "default steps 3\n", "deploy.eu.ael": "nonsense = 3\n"})
+    assert ael("check").code == 2, "one that came is checked too"

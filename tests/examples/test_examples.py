@@ -87,7 +87,6 @@ def test_an_example_is_whole(copied: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.feature("A17.3")
 def test_an_example_checks_and_passes_its_tests(
     copied: Path, name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
