@@ -177,7 +177,8 @@ def _by_member(c: Checker, node: n.Call, callee: n.FieldAccess, expected: Type |
         return _check(c, node, bound)
     owner = symbol_of(c, callee.target)
     if owner is None:
-        return method(c, node, callee, expected)
+        found_here = method(c, node, callee, expected)
+        return _value(c, node, c.infer(callee)) if found_here is None else found_here
     match owner.kind:
         case "unknown" | "agent" | "skill" | "mcp":
             look_at_all(c, node)
@@ -216,7 +217,7 @@ def _by_member(c: Checker, node: n.Call, callee: n.FieldAccess, expected: Type |
             type = c.type_named(owner)
             return _check(c, node, type)
         case "const":
-            return method(c, node, callee, expected)
+            return method(c, node, callee, expected) or UNKNOWN
         case _:
             look_at_all(c, node)
             c.report(

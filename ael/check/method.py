@@ -17,6 +17,7 @@ from ael.data import replace
 from ael.syntax import nodes as n
 from ael.types.text import show
 from ael.types.type import (
+    AnonymousRecord,
     DecimalType,
     DurationType,
     FloatType,
@@ -34,8 +35,8 @@ from ael.types.type import (
 )
 
 
-def method(c: Checker, node: n.Call, callee: n.FieldAccess, expected: Type | None) -> Type:
-    """A call of a member of a value."""
+def method(c: Checker, node: n.Call, callee: n.FieldAccess, expected: Type | None) -> Type | None:
+    """A call of a member of a value; None where the member is a field that holds a function, which is called like any function value."""
     name = callee.name
     receiver = c.expand(c.infer(callee.target))
     if isinstance(receiver, Unknown):
@@ -45,6 +46,10 @@ def method(c: Checker, node: n.Call, callee: n.FieldAccess, expected: Type | Non
     kind = RECEIVERS.get(type(base))
     builtin = METHODS[kind].get(name.text) if kind is not None else None
     if builtin is None:
+        if isinstance(receiver, AnonymousRecord) and any(
+            name.text == field and isinstance(type, FunctionType) for field, type in receiver.fields
+        ):
+            return None
         look_at_all(c, node)
         _no_method(c, callee, receiver, base, kind)
         return UNKNOWN
