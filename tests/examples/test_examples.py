@@ -15,10 +15,7 @@ from pathlib import Path
 import pytest
 
 from ael.cli.main import main
-from ael.diagnostics.diagnostic import Bag
-from ael.project.program import open_program
 from tests.cli.conftest import KEYS, clean_environment
-from tests.programs import blocks
 
 EXAMPLES = Path(__file__).resolve().parent.parent.parent / "examples"
 NAMES = ("guard", "hello", "numbers", "research", "support", "triage")
@@ -98,17 +95,6 @@ def test_an_example_checks_and_passes_its_tests(
     assert re.search(r"^[1-9]\d* passed, 0 failed$", capsys.readouterr().err, re.MULTILINE)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_deployments_in_a_readme_fit_the_program(copied: Path, name: str, tmp_path: Path) -> None:
-    folder = copied / name
-    for block in blocks((folder / "README.md").read_text(encoding="utf-8")):
-        if block.language == "ael":
-            (folder / "deploy.ael").write_text(block.text, encoding="utf-8")
-            bag = Bag()
-            open_program(folder, bag)
-            assert not bag.sorted()
-
-
 @pytest.mark.parametrize(
     ("name", "words"),
     [
@@ -128,6 +114,16 @@ def test_prompts_can_be_previewed(
     out = capsys.readouterr().out
     assert "## System message" in out
     assert "it costs nothing" in out
+
+
+def test_the_real_models_of_the_desk_are_priced_without_a_key(
+    copied: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(copied / "support")
+    assert main(["preview", ".", "answer", "--deploy", "real"]) == 0
+    out = capsys.readouterr().out
+    assert "fast (anthropic claude-haiku-4-5): " in out
+    assert "so it costs at most $0." in out
 
 
 # --- what the examples show --------------------------------------------------------------------------------------------
