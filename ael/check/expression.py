@@ -45,6 +45,7 @@ def match_(c: Checker, node: n.Match, expected: Type | None) -> Type:
     path = path_of(c, node.subject)
     matrix = Matrix(c, subject)
     left = members_of(c, subject)
+    many = len(left)
     before = c.narrowed
     result: Type = NEVER
     fine = not isinstance(c.expand(subject), Unknown)
@@ -53,7 +54,9 @@ def match_(c: Checker, node: n.Match, expected: Type | None) -> Type:
         c.locals.append({})
         c.narrowed = before
         errors = c.bag.errors
-        shape = pattern(c, arm.pattern, subject)
+        # a name for the whole subject is what the arms before it left
+        whole = union(*left) if left and isinstance(arm.pattern, n.BinderPattern) and len(left) < many else subject
+        shape = pattern(c, arm.pattern, whole)
         if c.bag.errors != errors:
             fine = False
         if path is not None:
