@@ -144,10 +144,11 @@ class Run:
         self._grace = self._task.get_loop().call_later(GRACE, self._abandon)
 
     def interrupt(self) -> None:
-        """Stop pure code of this run that holds the loop. For a signal handler, which then calls `cancel` through the loop."""
+        """Stop pure code of this run where it holds the loop. For a signal handler, which then calls `cancel` through the loop."""
         if self._task is not None and not self._task.done():
             self._interrupted = True
-            self.world.unit.halt.flag[0] = Fault(FaultKind.CANCELLED, "interrupted", run=self.id)
+            if self.holds_the_loop():
+                self.world.unit.halt.flag[0] = Fault(FaultKind.CANCELLED, "interrupted", run=self.id)
 
     @property
     def done(self) -> bool:

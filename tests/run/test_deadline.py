@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from typing import Any
 
@@ -232,12 +233,12 @@ def test_pure_code_in_a_branch_is_stopped_too() -> None:
 
 
 def test_an_interrupt_stops_pure_code() -> None:
-    """What a signal handler calls: the flag stops the code, the cancel ends the run."""
-    import threading
-
+    """What a signal handler calls: the flag stops the code of this run, and of no other."""
     holder: list[Any] = []
+    begun = threading.Event()
 
     async def main(k: Any) -> str:
+        begun.set()
         spin(holder[0])
         return "never"
 
@@ -245,10 +246,32 @@ def test_an_interrupt_stops_pure_code() -> None:
     holder.append(made)
 
     def later(run: Any) -> None:
-        threading.Timer(0.02, run.interrupt).start()
+        def stop() -> None:
+            begun.wait(20)
+            run.interrupt()
+
+        threading.Thread(target=stop, daemon=True).start()
 
     assert fault_of(run(engine(made), "main", during=later)).kind is FaultKind.CANCELLED
     assert made.halt.flag[0] is None
+
+
+def test_an_interrupt_of_a_run_that_waits_leaves_the_others_alone() -> None:
+    """It holds no loop, so there is nothing to stop by the flag: the cancel that follows reaches it."""
+
+    async def main(k: Any) -> object:
+        await asyncio.sleep(3600)
+        return ""
+
+    made = unit(nodes=[code("main", main)])
+
+    async def stop(started: Any) -> None:
+        await asyncio.sleep(0.01)
+        started.interrupt()
+        assert made.halt.flag[0] is None
+        started.cancel("interrupted")
+
+    assert fault_of(run(engine(made), "main", during=stop)).kind is FaultKind.CANCELLED
 
 
 def test_the_watchdog_goes_when_there_is_nothing_to_watch(monkeypatch: pytest.MonkeyPatch) -> None:
