@@ -9,7 +9,7 @@ from ael.journal.entry import Ending, Kind
 from ael.run.call import describe
 from ael.run.codec import digest, written
 from ael.run.events import ToolFinished, ToolStarted
-from ael.run.gate import Check, Refusal, Refused, bad_arguments, charge_refused, permission, room, unknown_name
+from ael.run.gate import Check, Refusal, bad_arguments, charge_refused, permission, refuses, room, unknown_name
 from ael.run.offer import Offered
 from ael.run.parallel import branches
 from ael.run.ports import ProposedCall, ToolAnswer
@@ -143,7 +143,7 @@ class Calls:
                 result.end = result.end or error
             result.problems.append(error)
             # What refuses this call itself says what to do; a refusal inside of its body is a fault of it.
-            refused = isinstance(error, Refused) and error.path == path
+            refused = isinstance(error, Fault) and refuses(error, path)
             shown = error.message if refused and isinstance(error, Fault) else told(error)
             word = "refused" if refused else "error" if isinstance(error, Failure) else "fault"
             self._tell(path, offered.name, word, started, shown)

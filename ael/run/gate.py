@@ -45,16 +45,12 @@ class Refusal:
         """The fault for a caller that is code."""
         if self.fault is not None:
             return self.fault
-        return Refused(self, path)
+        return Fault(self.kind, self.text, check=self.check.name.lower(), path=path)
 
 
-class Refused(Fault):
-    """A refusal on its way: for code it is a fault, for a model an answer that says what to do."""
-
-    def __init__(self, refusal: Refusal, path: str) -> None:
-        super().__init__(refusal.kind, refusal.text, check=refusal.check.name.lower(), path=path)
-        self.refusal = refusal
-        self.path = path
+def refuses(error: Fault, path: str) -> bool:
+    """Whether a fault is the refusal of the call at `path` itself: for code a fault, for a model an answer that says what to do."""
+    return "check" in error.details and error.details.get("path") == path
 
 
 class Gated(Protocol):

@@ -42,7 +42,7 @@ class Offered(Protocol):
     def max_output(self) -> int: ...
 
     def run(self, scope: Scope, depth: int, path: str, arguments: dict[str, object], text: bytes) -> Awaitable[Done]:
-        """Run an admitted call. Raises `Failure`, `Fault` (`Refused` when it was not run) or `Uncertain`."""
+        """Run an admitted call. Raises `Failure`, `Fault` (also when it was refused, and not run) or `Uncertain`."""
 
 
 class OfferedTool:

@@ -116,7 +116,7 @@ class ToolPlan(CallPlan):
         return Step(scope.run, path, Kind.TOOL, self.name, request, key, scope.last)
 
     async def admitted(self, scope: Scope, depth: int, step: Step, arguments: dict[str, object], *, from_model: bool) -> Done:
-        """The checks before are passed: propose, get the approval where one is needed, act. Raises what it ends with, `Refused` too."""
+        """The checks before are passed: propose, get the approval where one is needed, act. Raises what it ends with, a refusal too."""
         known = step.replayed()
         step.propose(arguments)
         try:
