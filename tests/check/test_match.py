@@ -192,6 +192,7 @@ def test_recursive_types_are_not_taken_apart_without_end() -> None:
 
 def test_a_name_for_all_the_rest_is_what_the_arms_above_left() -> None:
     assert check('fn f(m: Map<String, Int>) -> Int { match m["a"] { null => 0\n x => x + 1 } }') == []
-    assert check("fn f(u: String | Int | Bool) -> Int { match u { String s => s.length()\n Int i => i\n b => if b { 1 } else { 0 } } }") == []
+    union = "fn f(u: String | Int | Bool) -> Int { match u { String s => s.length()\n Int i => i\n b => if b { 1 } else { 0 } } }"
+    assert check(union) == []
     guarded = 'fn f(m: Map<String, Int>) -> Int { match m["a"] { null if 1 > 2 => 0\n x => x + 1 } }'
     assert check(guarded) == ["AEL0310 2:7 `+` does not take `Int?` and `Int`"]
