@@ -119,8 +119,8 @@ def open_host(
 def open_preview(opened: Opened, names: frozenset[str]) -> Host:
     """A host whose nodes can be asked what they would send, never run: no key is needed, and no store, tool or model is opened.
 
-    `names`: what is looked at, whose models are bound. A model that cannot be used here yet is told in `warnings`, and measured all
-    the same.
+    `names`: what is looked at, whose models are bound. A model that cannot be used here yet is told in `warnings`, and measured
+    all the same.
     """
     deployment = opened.deployment
     warnings: list[str] = []

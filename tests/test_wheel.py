@@ -1,7 +1,7 @@
 """The wheel, installed alone in an empty environment, runs programs from another folder.
 
-What it depends on is linked in from this environment, as far as the wheel's own metadata names it: nothing is fetched, and a dependency
-that is not declared is missing.
+What it depends on is linked in from this environment, as far as the wheel's own metadata names it: nothing is fetched, and a
+dependency that is not declared is missing.
 """
 
 from __future__ import annotations

@@ -18,7 +18,8 @@ _BLOCK = 65_536
 class TerminalApprover:
     """Asks the person at the terminal. `members`: role -> who may decide for it; nobody else can.
 
-    What is typed is read from the terminal itself, line by line and without a thread, so that a question that waits ends with its run.
+    What is typed is read from the terminal itself, line by line and without a thread, so that a question that waits ends
+    with its run.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """The `ael` command: finds the subcommand and loads only its module, so that each starts fast.
 
-Exit codes: 0 done; 1 a run ended with an error or fault, a test failed, or `fmt --check` found something; 2 bad usage or a program that
-does not check; 3 a parked run; 130 interrupted. Results go to standard output, everything else to standard error.
+Exit codes: 0 done; 1 a run ended with an error or fault, a test failed, or `fmt --check` found something; 2 bad usage or a
+program that does not check; 3 a parked run; 130 interrupted. Results go to standard output, everything else to standard error.
 """
 
 from __future__ import annotations

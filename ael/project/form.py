@@ -1,4 +1,4 @@
-"""The form of a deployment's lines: which parts each kind of line has, and the amounts of `default`, `limit`, `budget` and `price`.
+"""The form of a deployment's lines: which parts each kind has, and the amounts of `default`, `limit`, `budget` and `price`.
 
 What a line says and nobody reads would be worse than an error, so everything that a kind has no use for is refused.
 """

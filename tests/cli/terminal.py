@@ -19,7 +19,7 @@ WAIT = 30.0
 
 
 class Terminal:
-    """`with Terminal([...], folder) as t`: `t.until("…")` reads to a text, `t.type("…")` types a line, `t.end()` gives the exit code."""
+    """`with Terminal([...], folder) as t`: `t.until("…")` reads to a text, `t.type("…")` types a line, `t.end()` ends it."""
 
     def __init__(self, words: Sequence[str], folder: Path, environment: Mapping[str, str] | None = None) -> None:
         self._near, far = pty.openpty()

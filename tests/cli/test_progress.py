@@ -98,7 +98,8 @@ def test_text_from_outside_never_steers_a_terminal(text: str, shown: str) -> Non
 
 def _span(sequence: int, parent: int | None, kind: str, name: str, outcome: str = "value", **more: object) -> Span:
     taint = more.pop("taint", ())
-    return Span("r", sequence, parent, kind, name, f"p{sequence}", 1.0, 1.0 + sequence / 1000, outcome, taint, more)  # type: ignore[arg-type]
+    end = 1.0 + sequence / 1000
+    return Span("r", sequence, parent, kind, name, f"p{sequence}", 1.0, end, outcome, taint, more)  # type: ignore[arg-type]
 
 
 SPANS = [

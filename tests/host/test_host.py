@@ -186,7 +186,8 @@ def test_models_can_be_given(tmp_path: Path) -> None:
 
 
 def test_a_preview_opens_nothing(tmp_path: Path) -> None:
-    deploy = 'model cheap = scripted("nowhere.json")\nsecret K = file("nowhere.txt")\nmodel fast = openai("gpt-5-mini", key: secret("K"))\n'
+    deploy = 'model cheap = scripted("nowhere.json")\nmodel fast = openai("gpt-5-mini", key: secret("K"))\n'
+    deploy += 'secret K = file("nowhere.txt")\n'
     opened = _opened(tmp_path, {"main.ael": ASKS, "deploy.ael": deploy})
     before = sorted(tmp_path.rglob("*"))
     host = open_preview(opened, reachable(opened.program, "main.main"))
