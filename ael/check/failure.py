@@ -159,8 +159,11 @@ def catch(c: Checker, node: n.Catch, expected: Type | None) -> Type:
     for arm in node.arms:
         c.narrowed = narrowed
         c.locals.append({})
+        before = c.bag.errors
         met = catch_pattern(c, arm.pattern, frozenset(errors), isinstance(found, Unknown))
-        if (seen_all and met != frozenset({UNCERTAIN})) or (met and met <= errors.keys() and not met & left.keys()):
+        if c.bag.errors != before:
+            pass  # what is wrong with the pattern is told, and stands for what it could have met
+        elif (seen_all and met != frozenset({UNCERTAIN})) or (met and met <= errors.keys() and not met & left.keys()):
             unreachable(c, arm)
         if arm.guard is not None:
             c.check_condition(arm.guard, "a guard")
