@@ -1,7 +1,7 @@
 """Runs the literate programs of this folder.
 
-A page shows a rule with programs. A block `ael` is a program (`ael file=orders.ael` another file of the next program); the blocks
-after it say what must come of it:
+A page shows a rule with programs. A block `ael` is a program (`ael file=orders.ael` or `python file=own.py`: another file of the
+next program); the blocks after it say what must come of it:
 
     errors      one line each: `AEL0301 3:5 message`
     types       `name: Type` of locals
@@ -54,7 +54,7 @@ def cases() -> Iterator[Case]:
         waiting: list[Block] = []
         case: Case | None = None
         for block in blocks(page.read_text(encoding="utf-8")):
-            if block.language == "ael":
+            if block.language == "ael" or "file" in block.words:
                 if case is not None:
                     yield case
                     case = None
