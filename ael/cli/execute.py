@@ -97,7 +97,8 @@ def _print_trace(spans: SpanList, args: argparse.Namespace) -> None:
         for span in sorted(spans.spans, key=lambda s: s.sequence):
             print(json.dumps(plain(span), ensure_ascii=False), file=sys.stderr)
         return
-    for line in lines(spans.spans, short=True):
+    apart = [] if args.quiet else [""]
+    for line in [*apart, *lines(spans.spans, short=True), *apart]:
         print(clean(line), file=sys.stderr)
 
 

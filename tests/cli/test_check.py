@@ -106,7 +106,7 @@ def test_a_good_program(ael: Ael) -> None:
     assert ael("check", "main.ael").code == 0
 
 
-@pytest.mark.feature("A17.1")
+@pytest.mark.feature("A17.1", "C3")
 def test_every_problem_of_every_file_is_told_in_source_order(ael: Ael) -> None:
     ael.write({"a.ael": BAD, "b.ael": BAD.replace("nme", "nmae"), "sub/c.ael": "node main( -> Int { 1 }\n"})
     ended = ael("check", "--no-cache")

@@ -10,6 +10,7 @@ UGLY = "node   main( )->Int{\n1 // one\n}\n"
 NICE = "node main() -> Int {\n  1  // one\n}\n"
 
 
+@pytest.mark.feature("C1")
 def test_files_are_formatted_in_place_and_once(ael: Ael) -> None:
     ael.write(
         {"main.ael": UGLY, "sub/other.ael": NICE, "pack.ael": 'pack  a{version "1.0"}\n', "deploy.ael": "default   steps 3\n"}
@@ -22,6 +23,7 @@ def test_files_are_formatted_in_place_and_once(ael: Ael) -> None:
     assert (again.code, again.err) == (0, "")
 
 
+@pytest.mark.feature("C1")
 def test_check_says_what_would_change(ael: Ael) -> None:
     ael.write({"main.ael": UGLY, "other.ael": NICE})
     ended = ael("fmt", "--check")
