@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from pathlib import Path
 
 import pytest
@@ -71,11 +70,9 @@ def test_once_is_graceful(tmp_path: Path, what: str) -> None:
     write(tmp_path, files)
     with Terminal(["run", ".", "--trace"], tmp_path) as terminal:
         terminal.until(f"{started}\n")
-        start = time.monotonic()
         terminal.signal(signal.SIGINT)
-        code, out = terminal.end()
-        assert (code, out) == (130, "")
-        assert time.monotonic() - start < 20, "a run of a hundred seconds did not go on"
+        # A run of a hundred seconds does not go on: the terminal waits for less.
+        assert terminal.end() == (130, "")
         assert "cancelling; once more ends at once" in terminal.seen
         assert "error[AEL0902]: Cancelled: " in terminal.seen
         assert "run main" in terminal.seen, "the trace of what happened until then is printed"
@@ -95,10 +92,9 @@ def test_a_second_one_ends_at_once(tmp_path: Path, number: signal.Signals, code:
         terminal.until("stuck\n")
         terminal.signal(number)
         terminal.until("cancelling; once more ends at once")
-        start = time.monotonic()
         terminal.signal(number)
         assert terminal.end() == (code, "")
-        assert time.monotonic() - start < 8
+        assert "error[AEL0902]" not in terminal.seen, "it did not wait for a graceful end"
 
 
 @pytest.mark.feature("A12.13")
