@@ -9,7 +9,7 @@ next program); the blocks after it say what must come of it:
     script      JSON turns of the scripted models
     output      JSON of the result
     outcome     `error NotFound {…}`, `fault LoopLimit …`, `uncertain Orders.refund`: an ending that is no value, its message as a prefix
-    calls       one line each: a tool call that ran, was refused or denied, and what was set right in its arguments
+    calls       one line each: a tool call that ran, was refused, approved, tried again, and what was set right in its arguments
     decision    `no`: whoever is asked for an approval says no
     trace       the trace as `ael run --trace` prints it, without times
 
@@ -118,7 +118,7 @@ def run_case(case: Case, opened: Opened) -> Ran:
 
 
 def calls(ran: Ran) -> list[str]:
-    """The tool calls of a run, in the order in which they began."""
+    """The tool calls of a run, with what decided about them, in the order in which they began."""
     told: list[str] = []
     for span in sorted(ran.spans, key=lambda span: span.sequence):
         name = span.name.rpartition(".")[2]
@@ -128,6 +128,11 @@ def calls(ran: Ran) -> list[str]:
             told.append(f"{name} {arguments} -> {result if span.outcome == 'value' else span.outcome}")
         elif span.kind == "tool":
             told.append(f"{name} {span.outcome} {span.attributes.get('check', '')}: {span.attributes.get('reason', '')}")
+        elif span.kind == "approval":
+            word = "approved" if span.outcome == "value" else "not approved"
+            told.append(f"{name} {word} by {span.attributes['by']}")
+        elif span.kind == "retry":
+            told.append(f"{name} again after {span.attributes['reason']}")
         elif span.name == "arguments":
             notes = span.attributes["notes"]
             assert isinstance(notes, list)
