@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from ael.run.parallel import branches, each
 from ael.run.ports import ModelProvider
 from ael.run.scope import Scope
-from ael.types.fault import Fault, FaultKind
+from ael.types.fault import Failure, Fault, FaultKind, Uncertain
 
 MAX_DEPTH = 1_000
 """Acting calls in each other, as for plain ones; a tool or node counts for the coroutines it takes. CPython 3.11 dies of some 20,000."""
@@ -37,12 +37,17 @@ class RunFrame:
         plan = run.world.plans[target]
         return plan.call(self, self._at(site, plan.short), arguments)
 
-    def parallel_for(
+    async def parallel_for(
         self, site: int, items: Sequence[object], limit: int | None, body: Callable[[RunFrame, object], Awaitable[object]]
-    ) -> Awaitable[list[object]]:
+    ) -> list[object]:
         path = self._at(site, "each")
         frames = [RunFrame(self.scope, f"{path}[{index}]", self.key, self.depth + 2) for index in range(len(items))]
-        return each(frames, items, limit, body, self.scope.run.workers, self.scope.run.clear)
+        run = self.scope.run
+        lost = len(run.lost)
+        try:
+            return await each(frames, items, limit, body, run.workers, run.clear)
+        except (Failure, Fault) as failure:
+            raise self._lost_in(f"{path}[", lost, failure) from None
 
     async def parallel_record(
         self, site: int, parts: Sequence[tuple[str, Callable[[RunFrame], Awaitable[object]]]]
@@ -53,8 +58,19 @@ class RunFrame:
             frame = RunFrame(self.scope, f"{path}.{name}", self.key, self.depth + 2)
             return lambda: body(frame)
 
-        values = await branches([bound(name, body) for name, body in parts], self.scope.run.workers, self.scope.run.clear)
+        run = self.scope.run
+        lost = len(run.lost)
+        try:
+            values = await branches([bound(name, body) for name, body in parts], run.workers, run.clear)
+        except (Failure, Fault) as failure:
+            raise self._lost_in(f"{path}.", lost, failure) from None
         return {name: value for (name, _), value in zip(parts, values, strict=True)}
+
+    def _lost_in(self, path: str, before: int, failure: Failure | Fault) -> Failure | Fault | Uncertain:
+        """What a `parallel` fails with: a call that was given up because another branch failed may have taken effect, and no `catch` in
+        its branch ran, so that is what has to be faced."""
+        given_up = [one for one in self.scope.run.lost[before:] if one.step.startswith(path)]
+        return given_up[0] if given_up else failure
 
     def release(self, site: int, value: object, reason: str) -> object:
         trace = self.scope.run.trace

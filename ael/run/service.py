@@ -143,6 +143,8 @@ class StorePlan(Serving):
         if port is None:
             raise Fault(FaultKind.UNAVAILABLE, f"the store of `{self.short}` is bound to nothing", final=True)
         key = str(arguments.get("key", ""))
+        # A body that is tried again may write something else in the same place: only the same write again is left out.
+        token = f"{step.key}-{step.digest[:16]}"
         match self._operation:
             case "get":
                 found = await port.get(key)
@@ -150,10 +152,10 @@ class StorePlan(Serving):
             case "has":
                 return await port.get(key) is not None
             case "put":
-                await port.put(key, self._codec.encode(arguments.get("value")), step.key)
+                await port.put(key, self._codec.encode(arguments.get("value")), token)
                 return None
             case "remove":
-                return await port.remove(key, step.key)
+                return await port.remove(key, token)
             case _:
                 rows = await port.entries(self._entries + 1)
                 if len(rows) > self._entries:

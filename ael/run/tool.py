@@ -109,11 +109,15 @@ class ToolPlan(CallPlan):
 
     def step(self, scope: Scope, path: str, arguments: dict[str, object], text: bytes | None = None) -> Step:
         """The step of a call with these arguments; `text` is their JSON."""
-        key = None
-        if self._key is not None:
-            key = key_from(self.name, scope.run.tenant, text_of(self._key(*self.input.positional(arguments))))
+        key = self._declared_key(scope, arguments)
         request = hashlib.sha256(written(arguments) if text is None else text).hexdigest()
         return Step(scope.run, path, Kind.TOOL, self.name, request, key, scope.last)
+
+    def _declared_key(self, scope: Scope, arguments: dict[str, object]) -> str | None:
+        """The key that `repeat … key expr` names for these arguments; None without one: then the place of the call names it."""
+        if self._key is None:
+            return None
+        return key_from(self.name, scope.run.tenant, text_of(self._key(*self.input.positional(arguments))))
 
     async def admitted(self, scope: Scope, depth: int, step: Step, arguments: dict[str, object], *, from_model: bool) -> Done:
         """The checks before are passed: propose, get the approval where one is needed, act. Raises what it ends with, a refusal too."""
@@ -135,6 +139,9 @@ class ToolPlan(CallPlan):
                 raise fault
             approved = answer
             arguments = answer.arguments
+            if answer.edited and self._key is not None:
+                # What a person changed may be another effect: under the old key the far side would take it for the proposed one.
+                step.key = self._declared_key(scope, arguments) or step.key
         value, text = await self.perform(scope, depth, step, arguments, approved, reason is not None)
         if text is None:
             text = written(self.output.encode(value))
