@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +19,8 @@ from ael.types.json import read
 from ael.types.limits import Limits
 
 T = TypeVar("T")
+_PAUSE = 0.005
+"""Seconds between attempts to open a file that others are opening."""
 _TOKENS = 100_000
 """Tokens that a store remembers; the oldest go first."""
 _TABLES = (
@@ -136,7 +139,7 @@ class SqliteStore:
     def _connect(self) -> sqlite3.Connection:
         db = sqlite3.connect(self._path, timeout=self._busy, isolation_level=None, check_same_thread=False)
         try:
-            db.execute("PRAGMA journal_mode = WAL")
+            self._to_wal(db)
             db.execute("PRAGMA synchronous = FULL")
             for table in _TABLES:
                 db.execute(f"CREATE TABLE IF NOT EXISTS {table} WITHOUT ROWID")
@@ -144,6 +147,18 @@ class SqliteStore:
             db.close()
             raise
         return db
+
+    def _to_wal(self, db: sqlite3.Connection) -> None:
+        """Write-ahead logging. SQLite does not wait by itself where two connections change a file's mode at once, so this does."""
+        end = time.monotonic() + self._busy
+        while True:
+            try:
+                db.execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() >= end:
+                    raise
+                time.sleep(_PAUSE)
 
     def _disconnect(self) -> None:
         if self._connection is not None:

@@ -1,0 +1,148 @@
+"""Attempts to make an effect happen twice, get lost or hide, in real programs."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ael.run.ports import Decision
+from ael.run.store import SqliteStore
+from tests.programs import open_files
+from tests.run.fakes import FakeApprover
+from tests.run.helpers import fault_of, uncertain_of, value_of
+from tests.run.test_programs import opened, run
+
+PACK = 'pack bank_test {\n  version "0.1.0"\n  extern "bank"\n}\n'
+
+
+def with_bank(tmp_path: Path, bank: str, text: str) -> Any:
+    """A program whose Python functions stand in `bank.py`."""
+    (tmp_path / "bank.py").write_text(bank)
+    program, bag = open_files(tmp_path, {"pack.ael": PACK, "main.ael": text})
+    if program is None:
+        pytest.fail(str([f"{d.code} {d.message}" for d in bag.sorted()]))
+    return program
+
+
+SLOW_BANK = """import asyncio
+
+async def send(amount):
+    await asyncio.sleep(30)
+
+async def fail():
+    await asyncio.sleep(0)
+    raise ValueError("no")
+"""
+
+GIVEN_UP = """permission p
+/// Send money.
+tool send(amount: Int) -> String needs p repeat reconcile extern "bank:send"
+/// Fail.
+tool fails() -> String needs p repeat idempotent extern "bank:fail"
+fn guarded(amount: Int) -> String { send(amount) catch { Uncertain u => "met in the branch" } }
+node main() -> String grants p {
+  let both = CALLS
+  "nothing happened"
+}
+"""
+
+
+@pytest.mark.feature("D2")
+@pytest.mark.parametrize(
+    "calls",
+    [
+        '(parallel { a: guarded(1), b: fails() }) catch { _ => parallel { a: "", b: "" } }',
+        '(parallel n in [0, 1] { if n == 0 { guarded(1) } else { fails() } }) catch { Fault f => [] }',
+        '(parallel { a: (parallel { c: guarded(1), d: "" }).c, b: fails() }) catch { _ => parallel { a: "", b: "" } }',
+    ],
+)
+def test_a_call_that_another_branch_s_failure_gave_up_has_to_be_faced(tmp_path: Path, calls: str) -> None:
+    """The branch's own `catch` never ran: its code was cancelled. So the whole `parallel` ends `Uncertain`."""
+    program = with_bank(tmp_path, SLOW_BANK, GIVEN_UP.replace("CALLS", calls))
+    assert uncertain_of(run(program, {})).operation == "send"
+
+
+@pytest.mark.feature("D2")
+def test_whoever_meets_it_around_the_parallel_learns_of_it(tmp_path: Path) -> None:
+    arms = '{ Uncertain u => parallel { a: u.operation, b: "" }\n _ => parallel { a: "", b: "" } }'
+    calls = f"(parallel {{ a: send(1), b: fails() }}) catch {arms}"
+    text = GIVEN_UP.replace("CALLS", calls).replace('"nothing happened"', "both.a")
+    assert value_of(run(with_bank(tmp_path, SLOW_BANK, text), {})) == "send"
+
+
+def test_a_parallel_that_gave_up_nothing_fails_with_its_first_failure(tmp_path: Path) -> None:
+    text = GIVEN_UP.replace("CALLS", "parallel { a: fails(), b: 1 }")
+    assert fault_of(run(with_bank(tmp_path, SLOW_BANK, text), {})).kind == "Crashed"
+
+
+
+KEYED = """permission p
+role boss
+/// Pay an invoice.
+tool pay(invoice: String) -> String needs p repeat idempotent key invoice approval required by boss { "${invoice} ${call.key}" }
+node main(invoice: String) -> String grants p { pay(invoice) }
+"""
+
+
+@pytest.mark.feature("A4.6", "A8.2")
+def test_an_edited_call_has_the_key_of_what_is_really_done(tmp_path: Path) -> None:
+    program = opened(tmp_path, KEYED)
+    plain = value_of(run(program, {"invoice": "i-2"}, approver=FakeApprover(Decision(True, "ann"))))
+    edit = FakeApprover(Decision(True, "ann", "", {"invoice": "i-2"}))
+    assert value_of(run(program, {"invoice": "i-1"}, approver=edit)) == plain
+    unedited = value_of(run(program, {"invoice": "i-1"}, approver=FakeApprover(Decision(True, "ann"))))
+    assert str(unedited).split(" ")[1] != str(plain).split(" ")[1]
+
+
+RETRIED = """permission p
+permission st
+store notes: Map<String, String> needs st
+service Work { once() -> String needs p repeat idempotent timeout 60ms retry 2 }
+provide Work grants st {
+  fn once() -> String {
+    let again = notes.has("seen")
+    notes.put("seen", if again { "twice" } else { "once" })
+    if not again {
+      var n = 0
+      while true up to 4_000_000_000 { n = n + 1 }
+    }
+    "done"
+  }
+}
+node main() -> String grants p, st {
+  let said = Work.once()
+  "${said} ${notes.get("seen") ?? "nothing"}"
+}
+"""
+
+
+@pytest.mark.feature("A8.2")
+def test_another_write_in_the_same_place_is_not_taken_for_the_first_one_again(tmp_path: Path) -> None:
+    """The second attempt sees what the first one wrote, and writes something else."""
+    assert value_of(run(opened(tmp_path, RETRIED), {})) == "done twice"
+
+
+def test_stores_that_share_a_file_may_open_it_at_once(tmp_path: Path) -> None:
+    """SQLite refuses at once, without waiting, where another connection is changing the journal's mode."""
+    path = tmp_path / "s.db"
+    holder = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    holder.execute("CREATE TABLE t (x)")
+    holder.execute("BEGIN EXCLUSIVE")
+
+    async def opens() -> object:
+        store = SqliteStore(path, "notes", busy=5.0)
+        writing = asyncio.ensure_future(store.put("k", "v", "t"))
+        await asyncio.sleep(0.05)
+        assert not writing.done()
+        holder.execute("COMMIT")
+        await writing
+        found = await store.get("k")
+        await store.close()
+        return found
+
+    assert asyncio.run(opens()) == "v"
+    holder.close()
