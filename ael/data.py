@@ -48,7 +48,7 @@ def dataclass(
     return make if cls is None else make(cls)
 
 
-def replace(value: _T, **changes: Any) -> _T:
+def replace(value: _T, /, **changes: Any) -> _T:
     """A copy of an object with some fields changed."""
     kind: Any = type(value)
     return cast(
