@@ -324,21 +324,21 @@ def _externs(opened: Opened, names: frozenset[str]) -> dict[str, Callable[..., o
 
 
 def _prices(models: Mapping[str, BoundModel], deployment: Deployment) -> Prices:
-    """Prices; the table of providers' prices is large and read only where a model that can cost money is bound."""
-    paid = any(model.provider.name not in FREE for model in models.values())
+    """Prices; the table of providers' prices is large and made only where a model can cost money."""
+    paid = bool(deployment.prices) or any(model.provider.name not in FREE for model in models.values())
     return _Prices(import_module("ael.models.prices").PriceTable(deployment.prices) if paid else None)
 
 
 class _Prices:
-    """A scripted or local model costs nothing, and that is known; for all others the table knows a price or none."""
+    """A scripted or local model costs nothing, unless the deployment says otherwise; for others the table knows a price or none."""
 
     def __init__(self, table: Prices | None) -> None:
         self.table = table
 
     def price(self, provider: str, model: str) -> Price | None:
-        if provider in FREE:
-            return _NOTHING
-        return self.table.price(provider, model) if self.table is not None else None
+        if self.table is not None:
+            return self.table.price(provider, model)
+        return _NOTHING if provider in FREE else None
 
 
 def _short(name: str) -> str:

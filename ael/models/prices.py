@@ -138,14 +138,17 @@ def current() -> Path:
         return SHIPPED
     kept = cache_folder() / f"prices-{installed}.json"
     if not kept.exists():
+        made: Path | None = None
         try:
             kept.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile(dir=kept.parent, suffix=".tmp", delete=False) as made:
-                pass
-            import_module("ael.models.price_build").main(Path(made.name))
-            os.replace(made.name, kept)
+            with tempfile.NamedTemporaryFile(dir=kept.parent, suffix=".tmp", delete=False) as file:
+                made = Path(file.name)
+            import_module("ael.models.price_build").main(made)
+            os.replace(made, kept)
         except (OSError, ImportError, TypeError, AttributeError):
             # A library of another shape, or nowhere to write: the shipped prices still hold.
+            if made is not None:
+                made.unlink(missing_ok=True)
             return SHIPPED
     return kept
 

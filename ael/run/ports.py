@@ -378,3 +378,8 @@ class CallContext:
     extra: Mapping[str, str] = field(default_factory=dict)
     cancelled: Callable[[], bool] = bool
     """Whether the call was given up; a function in a thread asks, since a thread cannot be stopped from outside."""
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What a request over HTTP made for this call carries: the key of its one effect, and the W3C trace context (feature A8.7)."""
+        return {"Idempotency-Key": self.key, "traceparent": self.trace_parent}
