@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -126,23 +127,29 @@ def test_another_write_in_the_same_place_is_not_taken_for_the_first_one_again(tm
     assert value_of(run(opened(tmp_path, RETRIED), {})) == "done twice"
 
 
-def test_stores_that_share_a_file_may_open_it_at_once(tmp_path: Path) -> None:
-    """SQLite refuses at once, without waiting, where another connection is changing the journal's mode."""
-    path = tmp_path / "s.db"
-    holder = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    holder.execute("CREATE TABLE t (x)")
-    holder.execute("BEGIN EXCLUSIVE")
+class Reluctant(sqlite3.Connection):
+    """Twice another connection is just changing the journal's mode: SQLite then refuses at once, without waiting."""
+
+    refusals = 2
+
+    def execute(self, sql: str, *given: Any) -> sqlite3.Cursor:
+        if "journal_mode" in sql and Reluctant.refusals:
+            Reluctant.refusals -= 1
+            error = sqlite3.OperationalError("database is locked")
+            error.sqlite_errorcode = sqlite3.SQLITE_BUSY
+            raise error
+        return super().execute(sql, *given)
+
+
+def test_stores_that_share_a_file_may_open_it_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=Reluctant))
 
     async def opens() -> object:
-        store = SqliteStore(path, "notes", busy=5.0)
-        writing = asyncio.ensure_future(store.put("k", "v", "t"))
-        await asyncio.sleep(0.05)
-        assert not writing.done()
-        holder.execute("COMMIT")
-        await writing
+        store = SqliteStore(tmp_path / "s.db", "notes")
+        await store.put("k", "v", "t")
         found = await store.get("k")
         await store.close()
         return found
 
     assert asyncio.run(opens()) == "v"
-    holder.close()
+    assert Reluctant.refusals == 0
