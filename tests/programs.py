@@ -14,7 +14,7 @@ from ael.diagnostics.diagnostic import Bag, Diagnostic
 from ael.diagnostics.render import render
 from ael.host import Host, open_host
 from ael.models.script import parse_script
-from ael.models.scripted import ScriptedProvider
+from ael.models.scripted import ScriptedConversation, ScriptedProvider
 from ael.project.entry import choose
 from ael.project.program import Opened, open_program
 from ael.run.bindings import BoundModel, Options
@@ -89,16 +89,18 @@ class Ran:
 
     outcome: Outcome
     spans: list[Span] = field(default_factory=list)
+    conversations: list[ScriptedConversation] = field(default_factory=list)
 
 
 def run(opened: Opened, values: object = None, script: object = None, entry: str | None = None, *, approve: bool = True) -> Ran:
     """Run an entry; `script` is a list of turns for every model, or an object by model name."""
     spans = SpanList()
     approver = FixedApprover(approve, "tester", dict.fromkeys(opened.program.roles, ("tester",)))
-    host = open_host(opened, models=_models(opened, script), approver=approver, sinks=[spans])
+    conversations: list[ScriptedConversation] = []
+    host = open_host(opened, models=_models(opened, script, conversations), approver=approver, sinks=[spans])
     given = values if isinstance(values, Mapping) else {}
     outcome = asyncio.run(_run(host, choose(opened.program, entry), given))
-    return Ran(outcome, spans.spans)
+    return Ran(outcome, spans.spans, conversations)
 
 
 async def _run(host: Host, entry: str, values: Mapping[str, object]) -> Outcome:
@@ -106,15 +108,21 @@ async def _run(host: Host, entry: str, values: Mapping[str, object]) -> Outcome:
         return await host.engine.start(entry, values, Options(caller="tester", run="test", content=True)).outcome()
 
 
-def _models(opened: Opened, script: object) -> dict[str, BoundModel]:
-    shared = ScriptedProvider(parse_script(script if isinstance(script, list) else []))
+def _models(opened: Opened, script: object, conversations: list[ScriptedConversation]) -> dict[str, BoundModel]:
+    shared = _scripted(script if isinstance(script, list) else [], conversations)
     bound = {}
     for name, spec in opened.program.models.items():
-        short = name.rpartition(".")[2]
-        turns = script.get(short) if isinstance(script, Mapping) else None
-        provider = shared if turns is None else ScriptedProvider(parse_script(turns))
+        turns = script.get(name.rpartition(".")[2]) if isinstance(script, Mapping) else None
+        provider = shared if turns is None else _scripted(turns, conversations)
         bound[name] = BoundModel(provider, spec.model or "script", {}, spec.fallback)
     return bound
+
+
+def _scripted(turns: object, conversations: list[ScriptedConversation]) -> ScriptedProvider:
+    """A provider that plays the turns, and adds its conversations to those of the others."""
+    provider = ScriptedProvider(parse_script(turns), keep_requests=True)
+    provider.requests = conversations
+    return provider
 
 
 def loads(text: str) -> object:

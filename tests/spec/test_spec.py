@@ -10,6 +10,8 @@ next program); the blocks after it say what must come of it:
     output      JSON of the result
     outcome     `error NotFound {…}`, `fault LoopLimit …`, `uncertain Orders.refund`: an ending that is no value, its message as a prefix
     calls       one line each: a tool call that ran, was refused, approved, tried again, and what was set right in its arguments
+    messages    what the models were sent and answered, conversation by conversation
+    schema      JSON of the schemas of the tools that a model was offered, by name; `final` is that of the result
     decision    `no`: whoever is asked for an approval says no
     trace       the trace as `ael run --trace` prints it, without times
 
@@ -29,7 +31,9 @@ import pytest
 
 from ael.cli.trace import lines
 from ael.project.program import Opened
+from ael.run.message import GUARD
 from ael.run.outcome import DeclaredError, Faulted, Outcome, Unsettled, Value
+from ael.run.ports import ModelTurn
 from ael.testing.runner import run_tests
 from ael.types.text import show
 from tests.programs import Block, Ran, blocks, brief, files_of, loads, open_files, run
@@ -70,9 +74,9 @@ def cases() -> Iterator[Case]:
 
 
 CASES = list(cases())
-KNOWN = {"errors", "types", "input", "script", "decision", "output", "outcome", "calls", "trace"}
+KNOWN = {"errors", "types", "input", "script", "decision", "output", "outcome", "calls", "messages", "schema", "trace"}
 """The blocks that may follow a program."""
-SHOWN = {"output", "outcome", "calls", "trace"}
+SHOWN = {"output", "outcome", "calls", "messages", "schema", "trace"}
 """Those for which the program runs."""
 
 
@@ -99,6 +103,10 @@ def test_page(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
             assert ending(ran.outcome)[: len(wanted)] == wanted
         if "calls" in case.expected:
             assert calls(ran) == case.expected["calls"].text.rstrip("\n").split("\n")
+        if "messages" in case.expected:
+            assert list(messages(ran)) == case.expected["messages"].text.rstrip("\n").split("\n")
+        if "schema" in case.expected:
+            assert schemas(ran) == loads(case.expected["schema"].text)
         if "trace" in case.expected:
             assert list(lines(ran.spans, times=False)) == case.expected["trace"].text.rstrip("\n").split("\n")
     results = run_tests(opened)
@@ -138,6 +146,39 @@ def calls(ran: Ran) -> list[str]:
             assert isinstance(notes, list)
             told.extend(f"arguments: {note}" for note in notes)
     return told
+
+
+def messages(ran: Ran) -> Iterator[str]:
+    """What went to the models, as `system: …` (without the sentence that all instructions begin with), `user: …`, `answer TOOL: …`;
+
+    of a model's turns its text, calls and result.
+    """
+    for conversation in ran.conversations:
+        spec = conversation.spec
+        yield from _lines("system", spec.system.removeprefix(GUARD).lstrip("\n"))
+        if spec.tools:
+            yield f"tools {spec.tool_choice}: {', '.join(tool.name for tool in spec.tools)}"
+        for role, said in conversation.messages or []:
+            if isinstance(said, str):
+                yield from _lines(role, said)
+            elif isinstance(said, ModelTurn):
+                yield from (f"call {call.name}: {call.arguments}" for call in said.calls)
+                if said.text or said.final is not None:
+                    yield from _lines("model", said.final if said.final is not None else said.text)
+            elif isinstance(said, tuple):
+                for answer in said:
+                    yield from _lines(f"{'refusal' if answer.is_error else 'answer'} {answer.call.name}", answer.content)
+
+
+def _lines(role: str, text: str) -> Iterator[str]:
+    for at, line in enumerate(text.split("\n")):
+        yield f"{'  ' if at else f'{role}: '}{line}".rstrip()
+
+
+def schemas(ran: Ran) -> object:
+    """The schemas that the first conversation had."""
+    spec = ran.conversations[0].spec
+    return json.loads(json.dumps({**{tool.name: tool.schema for tool in spec.tools}, "final": spec.output.schema}))
 
 
 def types(opened: Opened) -> list[str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ael.cli.trace import lines
 from tests.programs import brief, files_of, open_files
-from tests.spec.test_spec import SHOWN, Case, calls, cases, ending, run_case, types
+from tests.spec.test_spec import SHOWN, Case, calls, cases, ending, messages, run_case, schemas, types
 
 
 def fill(case: Case, every: bool) -> dict[int, str]:
@@ -38,6 +38,8 @@ def fill(case: Case, every: bool) -> dict[int, str]:
                 "output": ending(ran.outcome),
                 "outcome": ending(ran.outcome),
                 "calls": "\n".join(calls(ran)),
+                "messages": "\n".join(messages(ran)),
+                "schema": json.dumps(schemas(ran), ensure_ascii=False) if ran.conversations else "",
                 "trace": "\n".join(lines(ran.spans, times=False)),
             }
             for name, block in wanted.items():
