@@ -40,6 +40,13 @@ def test_what_the_parser_takes_every_later_tool_can_walk(name: str) -> None:
             assert format_module(parse(format_module(module))[0]) == format_module(module)
 
 
+@pytest.mark.parametrize("name", ["negations", "else ifs", "lambdas", "defaults", "records of records"])
+def test_code_nested_too_deep_is_told_once(name: str) -> None:
+    """K48: where the tree is one that the parser takes; later phases walk it by recursion."""
+    for depth in (95, 120, 190):
+        assert codes(DEEP[name](depth)) == ["AEL0326"]
+
+
 def test_a_type_nested_too_deep_is_told_once() -> None:
     """K48: with its place, and what to do."""
     text = "type Deep = " + "List<" * 61 + "Int" + ">" * 61

@@ -14,6 +14,28 @@ import pytest
 from ael.models.registry import Binding, open_provider
 from ael.models.weights import WeightsError, download
 from ael.run.ports import ModelProvider, ModelTurn, ProposedCall, Stop, ToolAnswer, ToolOffer
+from ael.types.definition import Definition, EnumDef, FieldDef, RecordDef, VariantDef
+from ael.types.dialect import DIALECTS, Lowered
+from ael.types.schema import record_schema
+from ael.types.type import (
+    BytesType,
+    DateType,
+    DecimalType,
+    DurationType,
+    FileType,
+    FloatType,
+    IntType,
+    JsonType,
+    ListType,
+    MapType,
+    Named,
+    NullType,
+    StringType,
+    TimestampType,
+    Type,
+    optional,
+    union,
+)
 from ael.types.value import Secret
 from tests.models.support import KEY, LOOK_UP, REFUND, claude, completion, spec, talk
 from tests.net.loopback import Answer, Loopback
@@ -77,6 +99,33 @@ def test_tools_are_lowered_for_the_provider_that_gets_them() -> None:
         assert sorted(function["parameters"]["required"]) == (sorted(properties) if strict else ["id"])
         assert properties["id"].get("maxLength") == (None if strict else 64)
         assert ("anyOf" in properties["size"]) is strict
+
+
+TREE = RecordDef("m.Tree", (FieldDef("all", "all", ListType(Named("m.Tree"))), FieldDef("value", "value", JsonType())))
+OPEN = RecordDef("m.Open", (FieldDef("id", "id", IntType(0, 9)),), open=True)
+SHAPE = EnumDef("m.Shape", (VariantDef("Dot", ()), VariantDef("Circle", (FieldDef("radius", "radius", FloatType()),))))
+DECLARED: dict[str, Definition] = {one.name: one for one in (TREE, OPEN, SHAPE)}
+
+
+@pytest.mark.parametrize("dialect", sorted(DIALECTS))
+@pytest.mark.parametrize(
+    "type",
+    [
+        StringType(min=1, max=9, pattern="^[a-z]+$"), IntType(), FloatType(0.0, 1.0), DecimalType(), BytesType(), JsonType(),
+        TimestampType(), DateType(), DurationType(), FileType(), ListType(MapType(JsonType())), MapType(IntType()),
+        optional(Named("m.Tree")), Named("m.Tree"), Named("m.Open"), Named("m.Shape"), union(StringType(), IntType(), NullType()),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_every_tool_that_can_be_declared_can_be_told_to_every_provider(type: Type, dialect: str) -> None:
+    """K18: at the worst without being held to it: what comes back is decoded against the type in any case."""
+    fields = (FieldDef("x", "x", type), FieldDef("y", "y", type, optional=True))
+    declared = record_schema(RecordDef("m.input", fields), DECLARED)
+    before = json.dumps(declared)
+    lowered = DIALECTS[dialect].tool(declared)
+    assert isinstance(lowered, Lowered)
+    assert lowered.schema["type"] == "object"
+    assert json.dumps(declared) == before
 
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])

@@ -41,6 +41,14 @@ MUTATIONS = (
         CHECK + "test_a_type_nested_too_deep_is_told_once",
     ),
     Mutation(
+        "K48",
+        "the cap on nested code in the check",
+        "ael/check/checker.py",
+        "        if self.depth > MAX_DEPTH:",
+        "        if self.depth > 10**9:",
+        CHECK + "test_code_nested_too_deep_is_told_once",
+    ),
+    Mutation(
         "K49",
         "the byte order mark that is passed over",
         "ael/syntax/lexer.py",
