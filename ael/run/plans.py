@@ -64,7 +64,11 @@ class Plans(dict[str, Plan]):
         if chosen is not None:
             providers = [provide for provide in providers if chosen in (provide.spec.name, provide.spec.name.rpartition(".")[2])]
         if len(providers) != 1:
-            return OperationPlan(world, unit.operations[name], short(name), None, "", frozenset(), LimitSpec())
+            missing = ""
+            if providers:
+                names = ", ".join(f"`{provide.spec.name.rpartition('.')[2]}`" for provide in providers)
+                missing = f"`{short(service)}` has several providers ({names}), and the deployment does not say which serves"
+            return OperationPlan(world, unit.operations[name], short(name), None, "", frozenset(), LimitSpec(), missing)
         provide = providers[0]
         grants = closed(provide.spec.grants, unit.permissions)
         return OperationPlan(

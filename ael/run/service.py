@@ -54,7 +54,7 @@ class Serving(CallPlan):
 class OperationPlan(Serving):
     """An operation of a service, provided in the process by AEL code."""
 
-    __slots__ = ("_body", "_grants", "_layers", "_most", "_provider", "_running")
+    __slots__ = ("_body", "_grants", "_layers", "_missing", "_most", "_provider", "_running")
 
     def __init__(
         self,
@@ -65,8 +65,10 @@ class OperationPlan(Serving):
         provider: str,
         grants: frozenset[str],
         limit: LimitSpec,
+        missing: str = "",
     ) -> None:
         bindings = world.bindings
+        self._missing = missing
         super().__init__(
             spec.name,
             short,
@@ -90,7 +92,7 @@ class OperationPlan(Serving):
 
     def body(self, scope: Scope, path: str, depth: int, step: Step, arguments: dict[str, object]) -> Coroutine[Any, Any, object]:
         if self._body is None:
-            raise Fault(FaultKind.UNAVAILABLE, f"nothing provides `{self.short}` here", final=True)
+            raise Fault(FaultKind.UNAVAILABLE, self._missing or f"nothing provides `{self.short}` here", final=True)
         scope.rights = scope.rights.replaced(self._provider, self._grants, self._layers)
         work = self._body(RunFrame(scope, path, step.key, depth + DEPTH), *self.input.positional(arguments))
         return work if self._most is None else self._bounded(work, self._most)
