@@ -11,6 +11,9 @@ from ael.syntax.words import DURATION, FLOAT, INT, MONEY, SIZE
 DURATIONS = {"ms": 1, "s": 1_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
 """Milliseconds in a unit of time."""
 
+LONGEST = 999_999_999 * DURATIONS["d"]
+"""Milliseconds of the longest Duration: some 2.7 million years."""
+
 SIZES = {
     "B": 1, "KB": 1_000, "MB": 1_000_000, "GB": 1_000_000_000, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30,
 }  # fmt: skip
@@ -38,9 +41,15 @@ def number_kind(text: str) -> int:
             return -1
         return FLOAT if fraction or exponent else INT
     factor = DURATIONS.get(unit) or SIZES.get(unit)
-    if factor is None or exponent or (fraction and scaled(whole + fraction, factor) is None):
+    value = scaled(whole + (fraction or ""), factor) if factor is not None and not exponent else None
+    if value is None or value > _most(unit):
         return -1
     return DURATION if unit in DURATIONS else SIZE
+
+
+def _most(unit: str) -> int:
+    """The largest duration that there is, or the largest Int."""
+    return LONGEST if unit in DURATIONS else (1 << 4096) - 1
 
 
 def scaled(number: str, factor: int) -> int | None:
@@ -78,6 +87,11 @@ def number_problem(text: str) -> tuple[str, str, tuple[str, ...]]:
     if text[0] == "$":
         return "AEL0004", f"`{text}` is no amount of money; write it as `$0.25`", ()
     if unit in DURATIONS or unit in SIZES:
+        assert found is not None
+        if not found[3] and scaled(found[1] + (found[2] or ""), DURATIONS.get(unit) or SIZES[unit]) is not None:
+            most = "999,999,999 days" if unit in DURATIONS else "4,096 bits"
+            shown = text if len(text) <= 40 else f"{text[:20]}…{text[-8:]}"
+            return "AEL0004", f"`{shown}` is too large: a {'duration' if unit in DURATIONS else 'size'} has at most {most}", ()
         return "AEL0004", f"`{text}` is no whole number of {'milliseconds' if unit in DURATIONS else 'bytes'}", ()
     if unit:
         known = ", ".join(f"`{u}`" for u in (*DURATIONS, *SIZES))

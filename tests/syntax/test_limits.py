@@ -141,3 +141,23 @@ def test_a_hundred_thousand_characters_come_to_an_end(piece: str) -> None:
     bag = Bag()
     parse_module(Source("x", "fn f() {\n" + piece * (100_000 // len(piece))), bag)
     assert len(bag.sorted()) <= 500
+
+
+def messages(text: str) -> list[str]:
+    bag = Bag()
+    parse_module(Source("main.ael", text), bag)
+    return [d.message for d in bag.sorted()]
+
+
+@pytest.mark.parametrize("unit", ["ms", "s", "min", "h", "d"])
+def test_a_duration_is_no_longer_than_one_can_be(unit: str) -> None:
+    longest = {"ms": 86_399_999_913_600_000, "s": 86_399_999_913_600, "min": 1_439_999_998_560, "h": 23_999_999_976, "d": 999_999_999}
+    good(f"const C = {longest[unit]}{unit}")
+    said = f"`{longest[unit] + 1}{unit}` is too large: a duration has at most 999,999,999 days"
+    assert messages(f"const C = {longest[unit] + 1}{unit}") == [said]
+
+
+def test_a_size_is_an_int() -> None:
+    good(f"const C = {'9' * 1220}GB")
+    said = f"`{'9' * 20}…999999GB` is too large: a size has at most 4,096 bits"
+    assert messages(f"const C = {'9' * 1230}GB") == [said]
