@@ -11,14 +11,16 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from ael import __version__
 from ael.data import dataclass
 from ael.diagnostics.diagnostic import Diagnostic, Edit, Fix, Label, Place, Severity
 from ael.project.load import shown
+from ael.project.part import Summary
 from ael.source import Source, SourceError, Span, read
 
 _MOST = 20_000
@@ -27,10 +29,15 @@ _MOST = 20_000
 
 @dataclass(frozen=True)
 class Record:
-    """An unchanged program: the files that it was checked from, and what was said (None when it was only parsed)."""
+    """A program as it was: the files that it was checked from, and what was said (None when it was only parsed).
+
+    `changed` are the files that differ now. `summaries` are those of a pack's modules.
+    """
 
     files: frozenset[Path]
     diagnostics: tuple[Diagnostic, ...] | None
+    changed: frozenset[Path]
+    summaries: Mapping[Path, Summary]
 
 
 class CheckCache:
@@ -43,23 +50,40 @@ class CheckCache:
         self._stored = False
 
     def find(self, main: Path, whole: bool) -> Record | None:
-        """The record of the program whose main module is `main` (`whole`: of its whole pack), if nothing changed since."""
+        """The record of the program whose main module is `main` (`whole`: of its whole pack), if it can still be told from."""
         try:
             told = json.loads(self._path(main, whole).read_bytes())
             files = {Path(path): digest for path, digest in told["files"].items()}
-            if any(self._hash(path) != digest for path, digest in files.items()) or told["around"] != _around(main):
+            if told["around"] != _around(main):
                 return None
-            said = told["said"]
-            return Record(frozenset(files), None if said is None else tuple(_Reader().diagnostic(one) for one in said))
+            changed = frozenset(path for path, digest in files.items() if self._hash(path) != digest)
+            # What was said of a file that has changed has no place in it any more.
+            said = (
+                None if told["said"] is None else [one for one in told["said"] if Path(one["place"][0]).resolve() not in changed]
+            )
+            summaries = {
+                Path(path): Summary(frozenset(map(Path, uses)), tuple(shared))
+                for path, (uses, shared) in told["summaries"].items()
+            }
+            reader = _Reader()
+            return Record(frozenset(files), None if said is None else tuple(map(reader.diagnostic, said)), changed, summaries)
         except (OSError, ValueError, KeyError, TypeError, AttributeError, SourceError):
             return None
 
-    def keep(self, main: Path, whole: bool, files: Iterable[Path], said: Sequence[Diagnostic] | None) -> None:
+    def keep(
+        self,
+        main: Path,
+        whole: bool,
+        files: Iterable[Path],
+        said: Sequence[Diagnostic] | None,
+        summaries: Mapping[Path, Summary] = MappingProxyType({}),
+    ) -> None:
         """Remember a program that was checked without an error (`said` None: only parsed)."""
         record = {
             "files": {str(path): self._hash(path) for path in files},
             "around": _around(main),
             "said": None if said is None else [_plain(one) for one in said],
+            "summaries": {str(path): [sorted(map(str, told.uses)), told.shared] for path, told in summaries.items()},
         }
         path = self._path(main, whole)
         try:

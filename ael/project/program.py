@@ -7,17 +7,18 @@ from pathlib import Path
 
 from ael.check.check import check_program
 from ael.check.program import CheckedProgram
-from ael.data import dataclass
+from ael.data import dataclass, replace
 from ael.diagnostics.diagnostic import Bag, Diagnostic
 from ael.project.bind import bind
-from ael.project.cache import CheckCache
+from ael.project.cache import CheckCache, Record
 from ael.project.deployment import Deployment
-from ael.project.load import Project, load_project, shown
+from ael.project.load import Project, load_project, module_name, shown
 from ael.project.pack import FILE as PACK_FILE
 from ael.project.pack import find_root, report_unreadable
+from ael.project.part import Summary, affected, stand_in, summary
 from ael.project.shipped import shipped
 from ael.source import SourceError, read
-from ael.syntax.parse import parse_deployment
+from ael.syntax.parse import parse_deployment, parse_module
 
 
 @dataclass(frozen=True)
@@ -109,21 +110,58 @@ class _Unit:
         self.bag = Bag()
         self.record = cache.find(main.resolve(), bool(others)) if cache is not None else None
         self.project: Project | None = None
-        if self.record is None:
-            self.project = self._load()
+        self.partly: Sequence[Diagnostic] | None = None
+        new = frozenset(file.resolve() for file in others)
+        if self.record is not None and (self.record.changed or not new <= self.record.files):
+            if cache is not None and others:
+                self.partly = self._part(self.record, new, cache)
+            if self.partly is None:
+                self.record = None
         if self.record is not None:
-            self.files = self.record.files
+            self.files = self.record.files | new
         else:
-            modules = self.project.modules.values() if self.project is not None else ()
-            self.files = frozenset(m.source.path.resolve() for m in modules if m.source.path is not None) or frozenset(
-                {main.resolve()}
-            )
+            self.project = self._load()
+            self.files = frozenset(_paths(self.project)) or frozenset({main.resolve()})
 
     def _load(self) -> Project | None:
         return load_project(self.main, self.bag, self.others)
 
+    def _part(self, record: Record, files: frozenset[Path], cache: CheckCache) -> Sequence[Diagnostic] | None:
+        """What checking the changed part of a pack says, with what was said of the rest; None when the whole has to be checked."""
+        root = find_root(self.main.resolve().parent)
+        changed = record.changed | (files - record.files)
+        if root is None or record.diagnostics is None or not changed <= files or not record.summaries.keys() <= files:
+            return None
+        if any(root.glob("deploy*.ael")):
+            return None
+        summaries = dict(record.summaries)
+        for path in changed:
+            try:
+                tree = parse_module(read(path, shown(path)), Bag())
+            except SourceError:
+                return None
+            told = summary(tree, module_name(path, root.resolve()), root.resolve())
+            if told.shared != (summaries[path].shared if path in summaries else ()):
+                return None
+            summaries[path] = told
+        part = affected(summaries, changed)
+        first, *others = sorted(part)
+        bag = Bag()
+        project = load_project(first, bag, others)
+        if project is None:
+            return None
+        rest = {module_name(p, root.resolve()): stand_in(told) for p, told in summaries.items() if p not in part and told.shared}
+        check(replace(project, modules={**project.modules, **rest}), bag)
+        found = [*(d for d in record.diagnostics if _path(d) not in part), *bag.sorted()]
+        if bag.errors or any(_path(d) is None for d in found):
+            return None
+        cache.keep(self.main.resolve(), True, record.files | files | _paths(project), found, summaries)
+        return found
+
     def said(self, cache: CheckCache | None) -> Sequence[Diagnostic]:
         """What checking it says."""
+        if self.partly is not None:
+            return self.partly
         if self.record is not None and self.record.diagnostics is not None:
             return self.record.diagnostics
         if self.project is None:
@@ -138,14 +176,39 @@ class _Unit:
             if self.project.pack is not None:
                 read_files.add((self.project.pack.root / PACK_FILE).resolve())
         found = self.bag.sorted()
-        if cache is not None and program is not None and not self.bag.errors:
-            cache.keep(self.main.resolve(), bool(self.others), read_files, found)
+        if cache is not None and self.project is not None and program is not None and not self.bag.errors:
+            cache.keep(self.main.resolve(), bool(self.others), read_files, found, self._summaries(self.project))
         return found
+
+    def _summaries(self, project: Project) -> dict[Path, Summary]:
+        """Those of a pack's own modules."""
+        if not self.others:
+            return {}
+        own = {name: tree for name, tree in project.modules.items() if not name.startswith("std/")}
+        root = project.root.resolve()
+        return {
+            tree.source.path.resolve(): summary(tree, name, root) for name, tree in own.items() if tree.source.path is not None
+        }
 
     def remember(self, cache: CheckCache | None) -> None:
         """Keep which files a program reads that is checked only as a part of others."""
         if cache is not None and self.record is None and not self.bag.errors:
             cache.keep(self.main.resolve(), bool(self.others), self.files, None)
+
+
+def _paths(project: Project | None) -> set[Path]:
+    """The files that a project's modules were read from."""
+    modules = project.modules.values() if project is not None else ()
+    return {tree.source.path.resolve() for tree in modules if tree.source.path is not None}
+
+
+def _path(diagnostic: Diagnostic) -> Path | None:
+    """The file that a diagnostic is about, None when a place of it is in no file."""
+    places = (diagnostic.place, *(label.place for label in diagnostic.labels))
+    if any(place.source.path is None for place in places):
+        return None
+    path = diagnostic.place.source.path
+    return path.resolve() if path is not None else None
 
 
 def _units(paths: list[Path], cache: CheckCache | None) -> Iterator[_Unit]:
