@@ -36,7 +36,7 @@ from ael.project.form import (
     text_of,
 )
 from ael.project.literal import Construct, NotConstant, evaluate
-from ael.project.wrong import Wrong, listing
+from ael.project.wrong import Wrong, listing, without_strings
 from ael.source import Source
 from ael.syntax import nodes as n
 from ael.types.spec import BudgetSpec
@@ -117,7 +117,8 @@ class _Binder:
             handler: Callable[[n.Binding], None] = getattr(self, f"_{kind}")
             handler(binding)
         except Wrong as wrong:
-            self.bag.report(wrong.code, wrong.message, self.source, wrong.node.span, notes=wrong.notes)
+            source = without_strings(self.source, wrong.node.span) if wrong.code == "AEL0815" else self.source
+            self.bag.report(wrong.code, wrong.message, source, wrong.node.span, notes=wrong.notes)
         except NotConstant as wrong:
             message = "a deployment holds constants: literals, lists, maps, and calls of its own words"
             self.bag.report("AEL0812", message, self.source, wrong.node.span)
