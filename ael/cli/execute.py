@@ -9,7 +9,9 @@ import os
 import signal
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from types import FrameType
+from typing import Any
 
 from ael.cli.approve import FixedApprover, TerminalApprover
 from ael.cli.progress import Progress, clean
@@ -67,12 +69,27 @@ async def _run(
     async with host:
         run = host.engine.start(entry, values, Options(content=args.content, on_event=progress))
         interrupt = _Interrupt(run, asyncio.get_running_loop())
-        before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
+        before = {number: _caught(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             return await run.outcome(), interrupt.told
         finally:
             for number, handler in before.items():
+                with suppress(NotImplementedError):
+                    asyncio.get_running_loop().remove_signal_handler(number)
                 signal.signal(number, handler)
+
+
+def _caught(number: signal.Signals, interrupt: _Interrupt) -> Any:
+    """Have `interrupt` called for a signal; gives what was called before.
+
+    The loop's own handler would wait for pure code, and a plain one for whatever wakes an idle loop when another thread took the
+    signal. So the loop's is set, which wakes it by a pipe, and the plain one takes its place.
+    """
+    before = signal.getsignal(number)
+    with suppress(NotImplementedError):
+        asyncio.get_running_loop().add_signal_handler(number, lambda: None)
+    signal.signal(number, interrupt)
+    return before
 
 
 class _Interrupt:
@@ -87,7 +104,8 @@ class _Interrupt:
         if self.told is not None:
             os._exit(128 + number)
         self.told = signal.Signals(number)
-        print("\ncancelling; once more ends at once", file=sys.stderr)
+        # Not `print`: the signal may have come in the middle of one, and its buffer takes no second writer.
+        os.write(2, b"\ncancelling; once more ends at once\n")
         self.run.interrupt()
         self.loop.call_soon_threadsafe(self.run.cancel, "interrupted")
 

@@ -149,6 +149,9 @@ class Reply:
             return estimated(request, self.size)
         plain, written, read, output = (self._usage.get(name, 0) for name in _USAGE)
         thinking = min(self._thinking, output)
+        if not plain + written + read:
+            # No request has no tokens: a server that says so does not know, and what it leaves out is estimated (K04).
+            return Usage(estimated(request, 0).input, 0, 0, output - thinking, thinking, True)
         return Usage(plain, read, written, output - thinking, thinking)
 
     # --- parts

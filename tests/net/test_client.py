@@ -133,7 +133,9 @@ def test_a_compressed_bomb_stops_at_the_cap_in_flat_memory() -> None:
     run(lambda _: whole(packed, content_encoding="gzip"), test)
 
 
-@pytest.mark.parametrize("packed", [b"not gzip at all", gzip.compress(b"hello", mtime=0)[:-6], gzip.compress(b"hello", mtime=0) + b"more"])
+@pytest.mark.parametrize(
+    "packed", [b"not gzip at all", gzip.compress(b"hello", mtime=0)[:-6], gzip.compress(b"hello", mtime=0) + b"more"]
+)
 def test_damaged_compression_is_malformed(packed: bytes) -> None:
     async def test(server: Loopback, client: Client) -> None:
         await failing(NetKind.MALFORMED)(at(server), client)
