@@ -57,7 +57,7 @@ node main() -> String grants p {
     "calls",
     [
         '(parallel { a: guarded(1), b: fails() }) catch { _ => parallel { a: "", b: "" } }',
-        '(parallel n in [0, 1] { if n == 0 { guarded(1) } else { fails() } }) catch { Fault f => [] }',
+        "(parallel n in [0, 1] { if n == 0 { guarded(1) } else { fails() } }) catch { Fault f => [] }",
         '(parallel { a: (parallel { c: guarded(1), d: "" }).c, b: fails() }) catch { _ => parallel { a: "", b: "" } }',
     ],
 )
@@ -78,7 +78,6 @@ def test_whoever_meets_it_around_the_parallel_learns_of_it(tmp_path: Path) -> No
 def test_a_parallel_that_gave_up_nothing_fails_with_its_first_failure(tmp_path: Path) -> None:
     text = GIVEN_UP.replace("CALLS", "parallel { a: fails(), b: 1 }")
     assert fault_of(run(with_bank(tmp_path, SLOW_BANK, text), {})).kind == "Crashed"
-
 
 
 KEYED = """permission p

@@ -151,7 +151,13 @@ def messages(text: str) -> list[str]:
 
 @pytest.mark.parametrize("unit", ["ms", "s", "min", "h", "d"])
 def test_a_duration_is_no_longer_than_one_can_be(unit: str) -> None:
-    longest = {"ms": 86_399_999_913_600_000, "s": 86_399_999_913_600, "min": 1_439_999_998_560, "h": 23_999_999_976, "d": 999_999_999}
+    longest = {
+        "ms": 86_399_999_913_600_000,
+        "s": 86_399_999_913_600,
+        "min": 1_439_999_998_560,
+        "h": 23_999_999_976,
+        "d": 999_999_999,
+    }
     good(f"const C = {longest[unit]}{unit}")
     said = f"`{longest[unit] + 1}{unit}` is too large: a duration has at most 999,999,999 days"
     assert messages(f"const C = {longest[unit] + 1}{unit}") == [said]
