@@ -20,6 +20,9 @@ from ael.types.type import (
     FloatType,
     FunctionType,
     IntType,
+    ListType,
+    MapType,
+    Never,
     Type,
     Unknown,
     optional,
@@ -116,9 +119,17 @@ def check_all(c: Checker, found: Sequence[n.Expr | None], wanted: Sequence[Wante
 
 
 def check_open(
-    c: Checker, node: n.Call, found: Sequence[n.Expr | None], wanted: Sequence[Wanted], bindings: Bindings
+    c: Checker,
+    node: n.Call,
+    found: Sequence[n.Expr | None],
+    wanted: Sequence[Wanted],
+    bindings: Bindings,
+    goal: tuple[Type, Type] | None = None,
 ) -> frozenset[str]:
-    """Check the arguments of a generic call, finding its type parameters from values, then from number literals, then from lambdas."""
+    """Check the arguments of a generic call, finding its type parameters from values, then from number literals, then from lambdas.
+
+    `goal`: the result as declared, and what is expected of it; it says what an empty list or map among the arguments holds.
+    """
     before = c.bag.errors
     fails: frozenset[str] = frozenset()
     late: list[tuple[n.Expr, Wanted]] = []
@@ -136,6 +147,8 @@ def check_open(
             known.append((value, one, type))
     for value, one in literals:
         known.append((value, one, _number(c, value, one, bindings)))
+    if late and goal is not None:
+        _fill(c, bindings, *goal)
     if any(isinstance(one.type, FunctionType) for _, one in late):
         loosen(c, wanted, bindings)
     for value, one in late:
@@ -156,8 +169,31 @@ def check_open(
     return fails
 
 
+def _fill(c: Checker, bindings: Bindings, result: Type, expected: Type) -> None:
+    """Take from what is expected of the result what an empty list or map does not say."""
+    asked: Bindings = {}
+    unify(c, result, expected, asked)
+    for name, type in asked.items():
+        had = bindings.get(name)
+        if had is not None and _says_nothing(had) and c.fits(had, type):
+            bindings[name] = type
+
+
+def _says_nothing(type: Type) -> bool:
+    match type:
+        case ListType(inner) | MapType(inner):
+            return _says_nothing(inner)
+        case _:
+            return isinstance(type, Never)
+
+
+def _known(bindings: Bindings) -> Bindings:
+    """What is found so far: an empty list says nothing of its items."""
+    return {name: type for name, type in bindings.items() if not isinstance(type, Never)}
+
+
 def _one(c: Checker, value: n.Expr, one: Wanted, bindings: Bindings) -> Type:
-    target = put(one.type, bindings)
+    target = put(one.type, _known(bindings))
     if not is_open(target):
         return c.check_argument(value, target, f" for `{one.name}`")
     type = c.infer(value)
@@ -166,7 +202,7 @@ def _one(c: Checker, value: n.Expr, one: Wanted, bindings: Bindings) -> Type:
 
 
 def _number(c: Checker, value: n.Expr, one: Wanted, bindings: Bindings) -> Type:
-    target = put(one.type, bindings)
+    target = put(one.type, _known(bindings))
     if not is_open(target):
         if isinstance(one.type, FunctionType) or not is_open(one.type):
             return c.check_argument(value, target, f" for `{one.name}`")

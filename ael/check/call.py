@@ -145,7 +145,8 @@ def _signed(c: Checker, node: n.Call, signature: Signature, kind: str, expected:
         return result if not signature.type_parameters else UNKNOWN
     if signature.type_parameters:
         bindings: Bindings = {}
-        passed = check_open(c, node, arguments, wanted, bindings)
+        goal = None if expected is None or expected is DISCARD else (result, expected)
+        passed = check_open(c, node, arguments, wanted, bindings, goal)
         can_fail(c, node, signature.fails | passed, what)
         made = finish(c, node, what, result, bindings, None if expected is DISCARD else expected)
         return failing_with(made, passed)

@@ -86,7 +86,8 @@ def ordinary(
         look_at_all(c, node)
         return UNKNOWN if is_open(result) else result
     if is_open(result) or any(is_open(w.type) for w in wanted):
-        fails = check_open(c, node, found, wanted, bindings)
+        goal = None if expected is None or expected is DISCARD else (result, expected)
+        fails = check_open(c, node, found, wanted, bindings, goal)
     else:
         fails = check_all(c, found, wanted)
     if fails:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ael.check.checker import DISCARD, UNKNOWN, Checker
-from ael.check.kind import BOOL, DECIMAL, FLOAT, INT, STRING, has_null, loose, plain, without_null
+from ael.check.kind import BOOL, DECIMAL, FLOAT, INT, NULL, STRING, has_null, loose, plain, without_null
 from ael.check.literal import is_number, is_whole, number
 from ael.check.narrow import facts
 from ael.syntax import nodes as n
@@ -215,8 +215,10 @@ def _equal(c: Checker, node: n.Binary) -> Type:
         return BOOL
     a, b = loose(left), loose(right)
     if not (c.fits(a, b) or c.fits(b, a) or _overlap(c, a, b)):
-        c.report("AEL0312", f"`{show(left)}` and `{show(right)}` are never equal: `{node.op}` compares values of one type", node.span)
-    elif not c.is_data(left) or not c.is_data(right):
+        c.report(
+            "AEL0312", f"`{show(left)}` and `{show(right)}` are never equal: `{node.op}` compares values of one type", node.span
+        )
+    elif a != NULL and b != NULL and not (c.is_data(left) and c.is_data(right)):
         if isinstance(left, Variable):
             message = f"values of a type parameter cannot be compared: a `{left.name}` may be a function"
         else:
