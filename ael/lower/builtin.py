@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from decimal import Decimal
 
 from ael.check.program import CallInfo, Meaning
 from ael.lower import build, names
@@ -16,6 +17,7 @@ from ael.lower.convention import call_acts
 from ael.lower.number import is_decimal, is_float
 from ael.lower.scope import Builder
 from ael.syntax import nodes as n
+from ael.types.type import DecimalType, DurationType, FloatType, ListType
 
 _TURNS = {"final": "final", "text": "text", "cut": "cut", "refused": "refused", "unavailable": "unavailable", "call": "call"}
 
@@ -42,6 +44,8 @@ def call(b: Builder, e: n.Call, info: CallInfo) -> ast.expr:
     if info.name in _HIGHER:
         return _higher_order(b, info, given)
     values = b.values(given)
+    if info.name == "list.sum" and (zero := _zero(b, given[0])) is not None:
+        values.append(zero)
     if (part := _slice(info.name, given, values)) is not None:
         return part
     return _direct(info.name, values) or build.call(abi_name(b, info, given), *values)
@@ -56,6 +60,21 @@ def abi_name(b: Builder, info: CallInfo, given: list[n.Expr]) -> str:
         type = b.type(given[0])
         owner = "decimal" if is_decimal(type) else "float" if is_float(type) else "int"
     return f"{owner}_{own}"
+
+
+def _zero(b: Builder, items: n.Expr) -> ast.expr | None:
+    """What the sum of no items is, where it is no Int."""
+    type = b.program.resolve(b.type(items))
+    item = b.program.resolve(type.item) if isinstance(type, ListType) else None
+    match item:
+        case FloatType():
+            return build.const(0.0)
+        case DecimalType():
+            return b.program.constant(Decimal(0))
+        case DurationType():
+            return b.program.duration(0)
+        case _:
+            return None
 
 
 def _direct(name: str, values: list[ast.expr]) -> ast.expr | None:

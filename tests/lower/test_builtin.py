@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -222,3 +222,13 @@ def test_malformed_json_is_a_fault() -> None:
     with pytest.raises(Fault) as caught:
         run("fn f(s: String) -> Json { parse_json(s) }", "f", '{"a": 1, "a": 2}')
     assert caught.value.kind is FaultKind.MALFORMED
+
+
+@pytest.mark.parametrize(
+    ("type", "zero"), [("Int", 0), ("Float", 0.0), ("Float(0.0..1.0)", 0.0), ("Decimal", Decimal(0)), ("Duration", timedelta())]
+)
+def test_the_sum_of_nothing_is_of_the_items_type(type: str, zero: object) -> None:
+    base = type.partition("(")[0]
+    found = compiled(f"fn f(xs: List<{type}>) -> {base} {{ xs.sum() }}").functions["main.f"]([])
+    assert found == zero
+    assert found.__class__ is zero.__class__

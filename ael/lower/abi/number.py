@@ -64,10 +64,10 @@ def finite(value: float) -> float:
     return value
 
 
-def total(items: Iterable[Any]) -> Any:
-    """The sum of numbers or Durations of one type; of no items, 0."""
+def total(items: Iterable[Any], zero: Any = 0) -> Any:
+    """The sum of numbers or Durations of one type; of no items `zero`, which is of that type."""
     items = list(items)
-    match items[0] if items else 0:
+    match items[0] if items else zero:
         case Decimal() as made:
             for x in items[1:]:
                 made = CONTEXT.add(made, x)
@@ -75,7 +75,7 @@ def total(items: Iterable[Any]) -> Any:
         case timedelta():
             return sum(items, timedelta())
         case float():
-            return finite(sum(items))
+            return finite(sum(items, 0.0))
         case _:
             return whole(sum(items))
 
