@@ -194,6 +194,7 @@ def _member_of(c: Checker, node: n.FieldAccess, owner: Symbol, expected: Type | 
             if found is None:
                 no_member(c, owner, node.name)
                 return UNKNOWN
+            _remember(c, node, found)
             return value_of(c, node, found, expected)
         case "enum":
             definition = c.definitions.get(owner.name)
@@ -216,7 +217,8 @@ def _member_of(c: Checker, node: n.FieldAccess, owner: Symbol, expected: Type | 
             if operation is None:
                 no_operation(c, owner, node.name)
             else:
-                c.report("AEL0213", f"`{name}` is an operation, not a value: call it, `{name}(…)`", node.span)
+                whole = f"{owner.name.rpartition('.')[2]}.{name}"
+                c.report("AEL0213", f"`{whole}` is an operation, not a value: call it, `{whole}(…)`", node.span)
             return UNKNOWN
         case "const":
             return field_of(c, node, c.infer(node.target))
