@@ -92,6 +92,8 @@ def permission(scope: Scope, target: Gated, check: Check = Check.PERMISSION) -> 
         return None
     again = ": it was withdrawn while the call waited" if check is Check.PERMISSION_AGAIN else ""
     text = f"`{target.name}` needs the permission `{target.permission}`, which {refusing} does not grant{again}; do without it"
+    if target.denied:
+        text = f"`{target.name}` is denied to everybody by the deployment{again}; do without it"
     return Refusal(check, FaultKind.DENIED, text)
 
 
