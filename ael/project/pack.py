@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from ael.data import dataclass
@@ -24,6 +25,12 @@ class Pack:
     version: str
     uses: frozenset[str]
     externs: frozenset[str]
+
+
+def _place(source: Source, pack: n.PackDecl, used: str) -> Span:
+    """Where a pack names a package: the tree keeps its name alone."""
+    found = re.compile(rf"(?<![\w/]){re.escape(used)}(?![\w/])").search(source.text, pack.name.span.end, pack.span.end)
+    return Span(*found.span()) if found is not None else pack.span
 
 
 def find_root(start: Path) -> Path | None:
@@ -54,7 +61,7 @@ def load_pack(root: Path, shown: str, bag: Bag) -> Pack | None:
     for used in pack.uses:
         if used not in OPTIONAL_PACKAGES:
             known = ", ".join(f"`{name}`" for name in sorted(OPTIONAL_PACKAGES))
-            bag.report("AEL0804", f"there is no optional package `{used}`; there are {known}", source, pack.span)
+            bag.report("AEL0804", f"there is no optional package `{used}`; there are {known}", source, _place(source, pack, used))
     for depends in pack.depends:
         bag.report(
             "AEL1006",
