@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ael.check.checker import Checker
 from ael.check.generic import Bindings, is_open, put, unify, unknown_left
-from ael.check.kind import plain, sure
+from ael.check.kind import loose, plain, sure
 from ael.check.literal import is_number
 from ael.check.passing import failures_in
 from ael.check.suggest import did_you_mean
@@ -195,9 +195,20 @@ def _known(bindings: Bindings) -> Bindings:
 def _one(c: Checker, value: n.Expr, one: Wanted, bindings: Bindings) -> Type:
     target = put(one.type, _known(bindings))
     if not is_open(target):
-        return c.check_argument(value, target, f" for `{one.name}`")
+        return _beside(c, value, one, target, bindings)
     type = c.infer(value)
     unify(c, target, type, bindings)
+    return type
+
+
+def _beside(c: Checker, value: n.Expr, one: Wanted, target: Type, bindings: Bindings) -> Type:
+    """Check an argument whose type is known from the arguments before it. Their bounds do not bind it: the parameter is what fits all."""
+    why = f" for `{one.name}`"
+    if not is_open(one.type):
+        return c.check_argument(value, target, why)
+    wide = FunctionType(target.parameters, loose(target.result)) if isinstance(target, FunctionType) else loose(target)
+    type = c.check_argument(value, wide, why)
+    unify(c, one.type, type, bindings)
     return type
 
 
@@ -220,9 +231,11 @@ def _number(c: Checker, value: n.Expr, one: Wanted, bindings: Bindings) -> Type:
 
 
 def _lambda(c: Checker, value: n.Expr, one: Wanted, bindings: Bindings) -> Type:
-    target = put(one.type, bindings)
+    target = put(one.type, _known(bindings))
+    if not isinstance(target, FunctionType) or any(is_open(p) for p in target.parameters):
+        target = put(one.type, bindings)
     if not is_open(target):
-        return c.check_argument(value, target, f" for `{one.name}`")
+        return _beside(c, value, one, target, bindings)
     if not isinstance(target, FunctionType):
         type = c.infer(value)
     else:

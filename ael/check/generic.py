@@ -101,7 +101,11 @@ def unify(c: Checker, wanted: Type, found: Type, bindings: Bindings) -> None:
                 unify(c, want, have, bindings)
         case UnionType(members), _:
             rest = [m for m in members if not isinstance(m, NullType)]
-            if len(rest) == 1:
+            if len(rest) == 1 and len(members) > 1 and found == NULL:
+                # `null` for a `T?` says nothing of T
+                for name in _variables(rest[0]):
+                    bindings.setdefault(name, Never())
+            elif len(rest) == 1:
                 unify(c, rest[0], without_null(c.expand(found)), bindings)
             elif found in members:
                 return

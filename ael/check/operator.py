@@ -286,7 +286,7 @@ def _contained(c: Checker, node: n.Binary) -> Type:
 
 def _default(c: Checker, node: n.Binary, expected: Type | None) -> Type:
     left = c.expand(c.infer(node.left))
-    inner = without_null(left)
+    inner: Type = Never() if left == NULL else without_null(left)
     wanted = None if expected is DISCARD else expected
     if is_number(node.right) and isinstance(plain(inner), IntType | FloatType | DecimalType) and wanted is None:
         right = _as_other(c, node.right, plain(inner))

@@ -8,6 +8,7 @@ from tests.check.helpers import check
 
 HEAD = """fn first<T>(items: List<T>, fallback: T) -> T { items.first() ?? fallback }
 fn made<T>(items: List<T>, fallback: fn() -> T) -> T { items.first() ?? fallback() }
+fn maybe<T>(x: T?, other: fn() -> T) -> T { if x != null { x } else { other() } }
 """
 
 
@@ -17,6 +18,10 @@ fn made<T>(items: List<T>, fallback: fn() -> T) -> T { items.first() ?? fallback
         ("Int", "first([], 3)"),
         ("String", 'first([], "a")'),
         ("String", 'made([], fn() => "a")'),
+        ("Bool", "maybe(null, fn() => true)"),
+        ("Int", "maybe(null, fn() => 1) + 1"),
+        ("Int | String", "([:])[\"a\"] ?? 5"),
+        ("Int", "null ?? 5"),
         ("List<Int>", "[1, 2].fold([], fn(all, x) => all.append(x))"),
         ("Map<String, Int>", '["a"].fold([:], fn(all, x) => all.set(x, 1))'),
         ("List<List<Int>>", "[1].fold([[]], fn(all, x) => all.append([x]))"),
@@ -24,6 +29,26 @@ fn made<T>(items: List<T>, fallback: fn() -> T) -> T { items.first() ?? fallback
 )
 def test_an_empty_list_takes_what_the_others_or_the_result_say(result: str, code: str) -> None:
     assert check(f"{HEAD}fn f() -> {result} {{ {code} }}") == []
+
+
+@pytest.mark.parametrize(
+    ("result", "code"),
+    [
+        ("List<Int>", "first([[1]], [2, 3])"),
+        ("List<Int>", "first([[1]], many)"),
+        ("List<Int>", "made([[1]], fn() => many)"),
+        ("Int", "first([small], big)"),
+        ("Int", "first([big], small)"),
+        ("List<Int>", "maybe([1], fn() => many)"),
+    ],
+)
+def test_the_bounds_of_one_argument_do_not_bind_another(result: str, code: str) -> None:
+    assert check(f"{HEAD}fn f(many: List<Int>, small: Int(0..5), big: Int) -> {result} {{ {code} }}") == []
+
+
+def test_the_widest_bounds_are_the_result_s() -> None:
+    told = check(f"{HEAD}fn f(small: Int(0..5), big: Int) -> Int(0..5) {{ first([small], big) }}")
+    assert [one.split(" ")[0] for one in told] == ["AEL0301"]
 
 
 def test_it_does_not_take_what_does_not_fit() -> None:
