@@ -96,6 +96,7 @@ def _textmate() -> dict[str, object]:
                     {"name": "support.type.ael", "match": rf"\b({_any('type')})\b"},
                     {"name": "storage.modifier.ael", "match": rf'\b({_any("soft")})\b(?=[ \t]+[\w"\[.])'},
                     {"name": "keyword.other.clause.ael", "match": rf'\b({_any("clause")})\b(?=[ \t]*([\w"$(,]|$))'},
+                    {"name": "variable.language.ael", "match": rf"\b({_any('known')})\b"},
                 ]
             },
             "names": {
@@ -216,6 +217,7 @@ def _vim() -> str:
         r"syntax match aelConstant /\v<[A-Z][A-Z0-9_]+>/",
         soft("aelSoft", "soft", r'\ze[ \t]+[A-Za-z_0-9"\[.]'),
         soft("aelClause", "clause", r'\ze[ \t]*([A-Za-z_0-9"$(,]|$)'),
+        soft("aelKnown", "known", ""),
         r"syntax match aelField /\v<[a-z_]\w*\ze[ \t]*\??:/",
         r"syntax match aelMember /\v\.@<=[a-z_]\w*/",
         keywords("aelDeclaration", "declaration"),
@@ -252,6 +254,7 @@ _VIM_LINKS = {
     "aelBuiltinType": "Type",
     "aelSoft": "Keyword",
     "aelClause": "Keyword",
+    "aelKnown": "Special",
     "aelName": "Normal",
     "aelFunction": "Function",
     "aelType": "Type",

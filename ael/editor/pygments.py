@@ -28,6 +28,7 @@ def _classes() -> Rules:
         # A soft word is a word only at the start of a line, or where only clause words follow each other.
         (words(_WORDS["soft"], prefix=r"\b", suffix=r"\b(?=[ \t]+[\w\"\[.])"), Keyword),
         (words(_WORDS["clause"], prefix=r"\b", suffix=r"\b(?=[ \t]*(?:[\w\"$(,]|$))"), Keyword.Pseudo),
+        (words(_WORDS["known"], prefix=r"\b", suffix=r"\b"), Name.Builtin.Pseudo),
     ]
 
 
