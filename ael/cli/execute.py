@@ -9,7 +9,6 @@ import os
 import signal
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from types import FrameType
 from typing import Any
 
@@ -28,6 +27,9 @@ from ael.types.fault import FaultKind
 
 INTERRUPTED = 130
 """The exit code of a run that was cancelled: that of Ctrl-C, whoever cancelled it."""
+
+_PIPES = sys.platform != "win32"
+"""Whether a signal can wake an event loop."""
 
 
 def execute(opened: Opened, entry: str, values: Mapping[str, object], args: argparse.Namespace) -> int:
@@ -74,7 +76,7 @@ async def _run(
             return await run.outcome(), interrupt.told
         finally:
             for number, handler in before.items():
-                with suppress(NotImplementedError):
+                if _PIPES:
                     asyncio.get_running_loop().remove_signal_handler(number)
                 signal.signal(number, handler)
 
@@ -86,7 +88,7 @@ def _caught(number: signal.Signals, interrupt: _Interrupt) -> Any:
     signal. So the loop's is set, which wakes it by a pipe, and the plain one takes its place.
     """
     before = signal.getsignal(number)
-    with suppress(NotImplementedError):
+    if _PIPES:
         asyncio.get_running_loop().add_signal_handler(number, lambda: None)
     signal.signal(number, interrupt)
     return before
