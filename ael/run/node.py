@@ -57,6 +57,7 @@ class NodePlan:
         bounded = self.budget != _NO_BUDGET
         account = Account(self.holder, self.budget, scope.account, path) if bounded else scope.account
         deadline = Deadline(clock, self.seconds, self.holder, scope.deadline)
+        run.calls[self.name] = run.calls.get(self.name, 0) + 1
         span = run.trace.begin("node", self.short, path, scope.span) if run.trace is not None else None
         inner = Scope(
             run,

@@ -164,7 +164,8 @@ def test_every_layer_must_grant(missing: str | None) -> None:
     assert value_of(run(made, "answer", ASK, options)) == "done"
     assert body.got == ([()] if missing is None else [])
     if missing is not None:
-        assert "needs the permission `read`" in answers(fake)[0].content
+        said = "denied to everybody by the deployment" if missing == "deployment" else "needs the permission `read`"
+        assert said in answers(fake)[0].content
 
 
 def test_layers_only_tighten() -> None:
