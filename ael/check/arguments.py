@@ -189,7 +189,7 @@ def _says_nothing(type: Type) -> bool:
 
 def _known(bindings: Bindings) -> Bindings:
     """What is found so far: an empty list says nothing of its items."""
-    return {name: type for name, type in bindings.items() if not isinstance(type, Never)}
+    return {name: type for name, type in bindings.items() if not _says_nothing(type)}
 
 
 def _one(c: Checker, value: n.Expr, one: Wanted, bindings: Bindings) -> Type:

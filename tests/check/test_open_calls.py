@@ -18,6 +18,8 @@ fn maybe<T>(x: T?, other: fn() -> T) -> T { if x != null { x } else { other() } 
         ("Int", "first([], 3)"),
         ("String", 'first([], "a")'),
         ("String", 'made([], fn() => "a")'),
+        ("Map<String, Int>", 'first([[:]], ["a": 1])'),
+        ("List<List<Int>>", "first([[]], [[1]])"),
         ("Bool", "maybe(null, fn() => true)"),
         ("Int", "maybe(null, fn() => 1) + 1"),
         ("Int | String", "([:])[\"a\"] ?? 5"),
