@@ -259,3 +259,29 @@ def test_no_deployment_is_the_default(tmp_path: Path) -> None:
     assert (defaults.time, defaults.tool_timeout) == (300_000, 30_000)
     assert opened.deployment.run_budget == BudgetSpec()
     assert opened.deployment.folder == str(tmp_path)
+
+
+ROLES = """permission p.p
+role finance
+role support
+/// Pay. Call it last.
+tool pay(n: Int) -> Int needs p.p repeat idempotent approval required by finance when n > 5 { n }
+/// Send. Call it last.
+tool send(n: Int) -> Int needs p.p repeat idempotent { n }
+node main() -> Int { 1 }
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "codes"),
+    [
+        ("tool pay approval required by support", ["AEL0817"]),
+        ("tool pay approval required by finance", []),
+        ("tool pay approval required", []),
+        ("tool send approval required by support", []),
+    ],
+)
+def test_who_approves_is_not_handed_to_others(tmp_path: Path, line: str, codes: list[str]) -> None:
+    """Whoever may bind a deployment would else choose who approves what the program reserved for a role."""
+    _, bag = open_files(tmp_path, {"main.ael": ROLES, "deploy.ael": f"{line}\n"})
+    assert [d.code for d in bag.sorted()] == codes
