@@ -23,7 +23,10 @@ def decode_final(plan: ModelNodePlan, turn: ModelTurn, arguments: tuple[object, 
     text is repaired (fences, trailing commas) and read just as strictly.
     """
     if plan.output_is_text:
-        value = plan.output.check(replaced(turn.text if turn.final is None else text_of_final(turn.final)))
+        said = replaced(turn.text if turn.final is None else text_of_final(turn.final))
+        if len(said) > plan.max_output or len(said.encode()) > plan.max_output:
+            raise DecodeError([Problem("", f"the text is longer than {plan.max_output:,} bytes")])
+        value = plan.output.check(said)
     elif turn.final is not None:
         value = _read(plan, turn.final)
     elif turn.text.strip():

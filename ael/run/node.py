@@ -148,6 +148,7 @@ class ModelNodePlan(NodePlan):
         "_setup",
         "_world",
         "attempts",
+        "max_output",
         "model",
         "offered",
         "one_call",
@@ -179,6 +180,7 @@ class ModelNodePlan(NodePlan):
         self.attempts = 1 if self.one_call else max(1, defaults.attempts if spec.attempts is None else spec.attempts)
         self.output: ValueCodec = world.codecs.value(spec.signature.result)
         self.read_result = result_reader(spec.signature.result, world.codecs.definitions, world.codecs.limits)
+        self.max_output = world.codecs.limits.model_output
         self.output_is_text = isinstance(spec.signature.result, StringType)
         self._input = compiled.input
         self._parameters = tuple([(parameter.name, parameter.optional) for parameter in spec.signature.parameters])
