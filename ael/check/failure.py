@@ -154,13 +154,15 @@ def catch(c: Checker, node: n.Catch, expected: Type | None) -> Type:
     found, errors = _operand(c, node.operand, expected)
     c.tables.failures[node] = frozenset(errors)
     left = dict(errors)
-    seen_all = False
+    seen_all = wrong = False
     result = found
     for arm in node.arms:
         c.narrowed = narrowed
         c.locals.append({})
         before = c.bag.errors
+        before = c.bag.errors
         met = catch_pattern(c, arm.pattern, frozenset(errors), isinstance(found, Unknown))
+        wrong = wrong or c.bag.errors != before
         if c.bag.errors != before:
             pass  # what is wrong with the pattern is told, and stands for what it could have met
         elif (seen_all and met != frozenset({UNCERTAIN})) or (met and met <= errors.keys() and not met & left.keys()):
@@ -177,7 +179,7 @@ def catch(c: Checker, node: n.Catch, expected: Type | None) -> Type:
         if expected is not DISCARD:
             result = c.either(result, body, expected)
     c.narrowed = narrowed
-    if left:
+    if left and not wrong:  # what an arm with a mistake was to meet is not known
         _left_over(c, node, left)
     return c.settled(node, result, expected)
 

@@ -216,3 +216,9 @@ def test_what_a_try_can_fail_with_is_in_the_table() -> None:
 def test_a_wrong_call_inside_makes_no_follow_up() -> None:
     assert codes(HEAD + "fn f() -> Int { missing(1) catch { A _ => 0 } }") == ["AEL0202"]
     assert codes(HEAD + "fn f() -> Int fails A { try missing(1) }") == ["AEL0202"]
+
+
+@pytest.mark.parametrize("arm", ["x => 0", "Unknown x => 0", "A(y) => 0", "5 => 0"])
+def test_a_wrong_arm_is_told_and_not_that_something_is_left(arm: str) -> None:
+    found = told(f"fn f() -> Int {{ S.once(1) catch {{ {arm} }} }}")
+    assert len(found) == 1, found
