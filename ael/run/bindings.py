@@ -5,7 +5,7 @@ from __future__ import annotations
 import getpass
 import random
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from ael.data import dataclass, field
 from ael.journal.store import JournalStore
@@ -62,8 +62,9 @@ class Bindings:
 
 
 @lru_cache(maxsize=1)
+@cache
 def system_user() -> str:
-    """The operating system's user, the caller of a run that names none."""
+    """The operating system's user, the caller of a run that names none. Looked up once: the look-up costs as much as a step."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):
