@@ -269,7 +269,10 @@ class CallPlan:
 
 def crashed(name: str, error: BaseException, mask: Callable[[str], str]) -> Fault:
     """The fault for an exception that nobody declared. Its text is bounded and without secrets, and never a traceback."""
-    shown = mask(str(error))
+    try:
+        shown = mask(str(error))
+    except Exception:
+        shown = ""  # it cannot even say what it is
     shown = shown.encode("utf-8", "backslashreplace").decode()
     if len(shown) > 300:
         shown = shown[:300] + "…"

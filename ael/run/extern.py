@@ -19,6 +19,8 @@ from ael.run.scope import Scope
 from ael.run.step import Step
 from ael.run.trace import child_of
 from ael.types.fault import Failure, Fault, FaultKind
+from ael.types.problem import DecodeError
+from ael.types.type import Named
 
 
 class Extern:
@@ -51,8 +53,24 @@ class Extern:
         except (TimeoutError, ConnectionError) as error:
             kind = FaultKind.TIMEOUT if isinstance(error, TimeoutError) else FaultKind.DISCONNECTED
             raise Fault(kind, f"`{step.target}` lost its connection: {type(error).__name__}") from error
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            raise RuntimeError("it was cancelled from inside") from error
         except Failure as failure:
-            raise Failure(full_name(self.fails, failure.error), dict(failure.value)) from None
+            raise self._declared(scope, step, failure) from None
+
+    def _declared(self, scope: Scope, step: Step, failure: Failure) -> Failure | Fault:
+        """The declared error that a Python function raised, if its fields are what was declared."""
+        error, value = full_name(self.fails, failure.error), dict(failure.value)
+        if error in self.fails:
+            try:
+                scope.run.world.codecs.value(Named(error)).encode(value)
+            except DecodeError as problem:
+                message = f"the error `{failure.error}` of `{step.target}` does not fit its type: {problem.text}"
+                return Fault(FaultKind.MALFORMED, message)
+        return Failure(error, value)
 
 
 def full_name(fails: frozenset[str], error: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import zlib
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,13 +18,14 @@ from tests.run.fakes import FakeApprover
 from tests.run.helpers import fault_of, uncertain_of, value_of
 from tests.run.test_programs import opened, run
 
-PACK = 'pack bank_test {\n  version "0.1.0"\n  extern "bank"\n}\n'
 
 
 def with_bank(tmp_path: Path, bank: str, text: str) -> Any:
-    """A program whose Python functions stand in `bank.py`."""
-    (tmp_path / "bank.py").write_text(bank)
-    program, bag = open_files(tmp_path, {"pack.ael": PACK, "main.ael": text})
+    """A program whose Python functions are those of `bank`. Python keeps modules by name: each text has its own."""
+    module = f"bank_{zlib.crc32(bank.encode())}"
+    (tmp_path / f"{module}.py").write_text(bank)
+    pack = f'pack bank_test {{\n  version "0.1.0"\n  extern "{module}"\n}}\n'
+    program, bag = open_files(tmp_path, {"pack.ael": pack, "main.ael": text.replace('"bank:', f'"{module}:')})
     if program is None:
         pytest.fail(str([f"{d.code} {d.message}" for d in bag.sorted()]))
     return program
@@ -152,3 +154,56 @@ def test_stores_that_share_a_file_may_open_it_at_once(tmp_path: Path, monkeypatc
 
     assert asyncio.run(opens()) == "v"
     assert Reluctant.refusals == 0
+
+
+ODD_BANK = """import asyncio
+from ael.types.fault import Failure
+
+class Mute(Exception):
+    def __str__(self):
+        raise RuntimeError("no words")
+
+def mute(n):
+    raise Mute()
+
+async def cancelled(n):
+    raise asyncio.CancelledError()
+
+def cancelled_in_a_thread(n):
+    raise asyncio.CancelledError()
+
+def odd_error(n):
+    raise Failure("Bad", {"wrong": n})
+
+def no_fields(n):
+    raise Failure("Bad", {})
+"""
+
+ODD = """permission p
+error Bad { x: Int }
+/// Do it.
+tool act(n: Int) -> String fails Bad needs p repeat REPEAT extern "bank:NAME"
+node main() -> String grants p {
+  act(1) catch {
+    Bad b => "bad ${b.x}"
+    Uncertain u => "uncertain"
+    Fault f => f.kind
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("mute", "Crashed"),
+        ("cancelled", "Crashed"),
+        ("cancelled_in_a_thread", "Crashed"),
+        ("odd_error", "Malformed"),
+        ("no_fields", "Malformed"),
+    ],
+)
+def test_what_a_python_function_ends_with_is_always_typed(tmp_path: Path, name: str, kind: str) -> None:
+    text = ODD.replace("NAME", name)
+    assert value_of(run(with_bank(tmp_path, ODD_BANK, text.replace("REPEAT", "idempotent")), {})) == kind
+    assert value_of(run(with_bank(tmp_path, ODD_BANK, text.replace("REPEAT", "never")), {})) == "uncertain"
