@@ -44,12 +44,14 @@ def acts(checked: CheckedProgram, name: str) -> bool:
 
 
 def is_plain(b: Builder, e: n.Expr) -> bool:
-    """Whether `e`, an argument, can be passed to code that does not act: no function, or one that stands here and does nothing."""
+    """Whether `e`, an argument, can be passed to code that does not act: no function, or one that stands here, does nothing, and gives none."""
     if not holds_function(b.type(e)):
         return True
     match e:
         case n.Lambda():
-            return e not in b.tables.acting and not _mentions_function_value(b, e)
+            type = b.type(e)
+            gives_function = isinstance(type, FunctionType) and holds_function(type.result)
+            return e not in b.tables.acting and not gives_function and not _mentions_function_value(b, e)
         case n.Reference() | n.FieldAccess():
             meaning = b.tables.resolved.get(e)
             return (
