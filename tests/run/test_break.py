@@ -19,7 +19,6 @@ from tests.run.helpers import fault_of, uncertain_of, value_of
 from tests.run.test_programs import opened, run
 
 
-
 def with_bank(tmp_path: Path, bank: str, text: str) -> Any:
     """A program whose Python functions are those of `bank`. Python keeps modules by name: each text has its own."""
     module = f"bank_{zlib.crc32(bank.encode())}"
