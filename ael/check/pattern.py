@@ -449,6 +449,7 @@ def _catch_either(c: Checker, nodes: tuple[n.Pattern, ...], errors: frozenset[st
     for one in nodes:
         if isinstance(one, n.TypePattern) and one.binder is not None and one.binder.text != "_":
             c.report("AEL0411", "alternatives that meet different errors bind nothing", one.binder.span)
+            c.locals[-1].pop(one.binder.text, None)  # so that the same name in the next one is no second mistake
         found = catch_pattern(c, one, errors, broken)
         met = None if found is None or met is None else met | found
     return met

@@ -44,7 +44,7 @@ def acts(checked: CheckedProgram, name: str) -> bool:
 
 
 def is_plain(b: Builder, e: n.Expr) -> bool:
-    """Whether `e`, an argument, can be passed to code that does not act: no function, or one that stands here, does nothing, and gives none."""
+    """Whether `e`, an argument, can be passed to code that does not act: no function, or one that stands here, acts not, and gives none."""
     if not holds_function(b.type(e)):
         return True
     match e:
