@@ -14,6 +14,8 @@ MAX_REPORTED = 20
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _BIDI = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _WORD = re.compile(r"\w++")
+_QUOTED = re.compile(r"'[^'\"\n]{0,200}+'")
+"""Text in the wrong quotes: one mistake, not two and what stands between."""
 _SHOWN = 40
 
 _HINTS = {
@@ -81,7 +83,8 @@ def unexpected(text: str, at: int) -> tuple[str, str, Span, tuple[str, ...]]:
             (),
         )
     code, message = _meaningless(char)
-    return code, message, Span(at, at + 1), ()
+    quoted = _QUOTED.match(text, at)
+    return code, message, Span(at, quoted.end() if quoted else at + 1), ()
 
 
 def _meaningless(char: str) -> tuple[str, str]:

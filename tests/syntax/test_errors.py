@@ -110,10 +110,14 @@ def test_a_character_that_means_nothing_hides_no_other_mistake_and_brings_none()
     assert [code for code, _, _ in problems("fn f() {\n  a; b\n  'x'\n  let y =\n}")] == [
         "AEL0006",
         "AEL0006",
-        "AEL0006",
         "AEL0101",
     ]
     assert problems("fn f() {\n  a ! b\n  5parsecs\n}\nfn g() {}") == [("AEL0006", 2, 5), ("AEL0004", 3, 3)]
     module, found = parse("role a\n@fn f() {}\nfn g() {}")
     assert [d.code for d in found] == ["AEL0006"]
     assert [type(d).__name__ for d in module.declarations] == ["RoleDecl", "FunctionDecl"]
+
+
+def test_text_in_the_wrong_quotes_is_told_once() -> None:
+    assert [code for code, *_ in problems("node main() -> String { 'some text, here' }")] == ["AEL0006"]
+    assert [code for code, *_ in problems("const C = 'a\nconst D = 2")] == ["AEL0006"]
