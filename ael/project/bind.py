@@ -212,7 +212,9 @@ class _Binder:
                     approval, role = True, None if path is None else self._role_name(path)
                     own = self.program.tools[name].approval
                     if role is not None and own is not None and own.role not in (None, role):
-                        message = f"a deployment may only tighten: the program lets `{own.role}` approve `{name}`, and nobody else"
+                        message = (
+                            f"a deployment may only tighten: the program lets `{own.role}` approve `{name}`, and nobody else"
+                        )
                         raise Wrong("AEL0817", message, clause)
                 case _:
                     raise Wrong("AEL0817", "a deployment may give a tool a time limit and an approval", clause)

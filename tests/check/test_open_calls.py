@@ -22,7 +22,7 @@ fn maybe<T>(x: T?, other: fn() -> T) -> T { if x != null { x } else { other() } 
         ("List<List<Int>>", "first([[]], [[1]])"),
         ("Bool", "maybe(null, fn() => true)"),
         ("Int", "maybe(null, fn() => 1) + 1"),
-        ("Int | String", "([:])[\"a\"] ?? 5"),
+        ("Int | String", '([:])["a"] ?? 5'),
         ("Int", "null ?? 5"),
         ("List<Int>", "[1, 2].fold([], fn(all, x) => all.append(x))"),
         ("Map<String, Int>", '["a"].fold([:], fn(all, x) => all.set(x, 1))'),
