@@ -11,6 +11,7 @@ import jiter
 from ael.models import anthropic_messages as messages
 from ael.models.anthropic_reply import Reply
 from ael.models.openai import rewrap
+from ael.models.provider import WireProvider
 from ael.models.registry import Binding, BindingError, ProviderInfo
 from ael.models.settings import Common, common, wire_settings
 from ael.models.shape import Way, shape
@@ -64,34 +65,15 @@ def thinking(setting: object) -> Mapping[str, object] | None:
             raise BindingError('the setting `thinking` takes true, false, "adaptive" or a budget of at least 1024 tokens')
 
 
-class AnthropicProvider:
-    """A provider that speaks Anthropic's messages. Its connections belong to the event loop that uses them."""
+class AnthropicProvider(WireProvider):
+    """A provider that speaks Anthropic's messages."""
 
     def __init__(self, name: str, read: Common, client: Client, where: Target) -> None:
-        self._name = name
-        self.common = read
-        self.client = client
-        self.where = where
-        self.identity = f"{name} {read.endpoint.origin}"
+        super().__init__(name, read, client, where)
         self.frames: Frames[Frame] = Frames(lambda spec: Frame(self, spec))
-
-    @property
-    def name(self) -> str:
-        return self._name
-
-    @property
-    def window(self) -> int | None:
-        return self.common.window
-
-    @property
-    def max_output(self) -> int:
-        return self.common.max_output
 
     def converse(self, spec: ConversationSpec) -> AnthropicConversation:
         return AnthropicConversation(self, spec)
-
-    async def close(self) -> None:
-        await self.client.close()
 
 
 class Frame:

@@ -16,6 +16,7 @@ import jiter
 
 from ael.models import openai_messages as messages
 from ael.models.openai_reply import Reply
+from ael.models.provider import WireProvider
 from ael.models.registry import Binding, ProviderInfo
 from ael.models.settings import Common, common, wire_settings
 from ael.models.shape import Shape, Way, shape
@@ -50,29 +51,13 @@ def create(binding: Binding, info: ProviderInfo) -> OpenAIProvider:
     return OpenAIProvider(info.prices or info.name, info.dialect, read, client, where)
 
 
-class OpenAIProvider:
-    """A provider that speaks chat completions. Its connections belong to the event loop that uses them."""
+class OpenAIProvider(WireProvider):
+    """A provider that speaks chat completions."""
 
     def __init__(self, name: str, dialect: str, read: Common, client: Client, where: Target) -> None:
-        self._name = name
+        super().__init__(name, read, client, where)
         self.dialect = dialect
-        self.common = read
-        self.client = client
-        self.where = where
-        self.identity = f"{name} {read.endpoint.origin}"
         self.frames: Frames[Frame] = Frames(lambda spec: Frame(self, spec))
-
-    @property
-    def name(self) -> str:
-        return self._name
-
-    @property
-    def window(self) -> int | None:
-        return self.common.window
-
-    @property
-    def max_output(self) -> int:
-        return self.common.max_output
 
     @property
     def official(self) -> bool:
@@ -81,9 +66,6 @@ class OpenAIProvider:
 
     def converse(self, spec: ConversationSpec) -> OpenAIConversation:
         return OpenAIConversation(self, spec)
-
-    async def close(self) -> None:
-        await self.client.close()
 
 
 class Frame:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ael.check.model import NUMBERS
+from ael.check.model import PROVIDERS as DECLARABLE
 from ael.check.program import CheckedProgram
 from ael.data import dataclass, field, replace
 from ael.diagnostics.diagnostic import Bag
@@ -41,10 +42,7 @@ from ael.source import Source
 from ael.syntax import nodes as n
 from ael.types.spec import BudgetSpec
 
-PROVIDERS = (
-    "openai", "anthropic", "openrouter", "groq", "mistral", "deepseek", "gemini", "ollama", "vllm", "llamacpp", "local",
-    "scripted", "replay", "recorded",
-)  # fmt: skip
+PROVIDERS = (*DECLARABLE, "recorded")
 """Kinds of models that a deployment can bind."""
 KEYLESS = ("local", "scripted", "replay", "recorded")
 """Those that speak to nobody, or whose `inner` has the key."""
