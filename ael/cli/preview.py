@@ -18,12 +18,11 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from ael.check.program import CheckedProgram
-from ael.cli.flags import InputError, collect, usage
+from ael.cli.flags import InputError
 from ael.cli.progress import clean
-from ael.cli.report import report
-from ael.diagnostics.diagnostic import Bag
+from ael.cli.start import start
 from ael.project.entry import EntryError, choose
-from ael.project.program import Opened, open_program
+from ael.project.program import Opened
 from ael.project.reach import reachable
 from ael.types.signature import Signature
 from ael.types.text import show
@@ -42,24 +41,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Preview."""
-    bag = Bag()
-    opened = open_program(args.path, bag, deploy=args.deploy)
-    code = report(bag)
-    if opened is None or code:
-        return code or 2
-    try:
-        node = _node(opened.program, args.entry)
-        signature = opened.program.signatures[node]
-        if args.help_entry:
-            print(f"{node.partition('.')[2]}:\n{usage(signature, opened.program.definitions)}")
-            return 0
-        values = collect(args.rest, args.input, signature, opened.program.definitions)
-        return asyncio.run(_show(opened, node, signature, values, whole=args.json))
-    except EntryError as error:
-        print(f"error[AEL0840]: {error}", file=sys.stderr)
-    except InputError as error:
-        print(f"error[AEL0841]: {error}", file=sys.stderr)
-    return 2
+
+    def go(opened: Opened, node: str, values: Mapping[str, object]) -> int:
+        return asyncio.run(_show(opened, node, opened.program.signatures[node], values, whole=args.json))
+
+    return start(args, _node, go)
 
 
 def _node(program: CheckedProgram, name: str | None) -> str:

@@ -12,14 +12,12 @@ Exit code 0 for a value, 1 for an error or fault, 2 for bad usage or a program t
 from __future__ import annotations
 
 import argparse
-import sys
+from collections.abc import Mapping
 from pathlib import Path
 
-from ael.cli.flags import InputError, collect, usage
-from ael.cli.report import report
-from ael.diagnostics.diagnostic import Bag
-from ael.project.entry import EntryError, choose
-from ael.project.program import open_program
+from ael.cli.start import start
+from ael.project.entry import choose
+from ael.project.program import Opened
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,25 +41,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run."""
-    bag = Bag()
-    opened = open_program(args.path, bag, deploy=args.deploy)
-    code = report(bag)
-    if opened is None or code:
-        return code or 2
-    try:
-        entry = choose(opened.program, args.entry)
-        signature = opened.program.signatures[entry]
-        if args.help_entry:
-            print(f"{entry.partition('.')[2]}:\n{usage(signature, opened.program.definitions)}")
-            return 0
-        values = collect(args.rest, args.input, signature, opened.program.definitions)
-    except EntryError as error:
-        print(f"error[AEL0840]: {error}", file=sys.stderr)
-        return 2
-    except InputError as error:
-        print(f"error[AEL0841]: {error}", file=sys.stderr)
-        return 2
-    # Everything below loads the run time; a program that does not check never gets here.
-    from ael.cli.execute import execute
 
-    return execute(opened, entry, values, args)
+    def go(opened: Opened, entry: str, values: Mapping[str, object]) -> int:
+        # The run time is loaded here; a program that does not check never gets so far.
+        from ael.cli.execute import execute
+
+        return execute(opened, entry, values, args)
+
+    return start(args, choose, go)

@@ -1,0 +1,39 @@
+"""What `ael run` and `ael preview` begin with: the program checked, the entry chosen, its input read from flags and files."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Mapping
+
+from ael.check.program import CheckedProgram
+from ael.cli.flags import InputError, collect, usage
+from ael.cli.report import report
+from ael.diagnostics.diagnostic import Bag
+from ael.project.entry import EntryError
+from ael.project.program import Opened, open_program
+
+
+def start(
+    args: argparse.Namespace,
+    choose: Callable[[CheckedProgram, str | None], str],
+    go: Callable[[Opened, str, Mapping[str, object]], int],
+) -> int:
+    """Open `args.path`, and hand the entry that `choose` names and its input to `go`. Gives the exit code, 2 for what is the user's."""
+    bag = Bag()
+    opened = open_program(args.path, bag, deploy=args.deploy)
+    code = report(bag)
+    if opened is None or code:
+        return code or 2
+    try:
+        entry = choose(opened.program, args.entry)
+        signature = opened.program.signatures[entry]
+        if args.help_entry:
+            print(f"{entry.partition('.')[2]}:\n{usage(signature, opened.program.definitions)}")
+            return 0
+        return go(opened, entry, collect(args.rest, args.input, signature, opened.program.definitions))
+    except EntryError as error:
+        print(f"error[AEL0840]: {error}", file=sys.stderr)
+    except InputError as error:
+        print(f"error[AEL0841]: {error}", file=sys.stderr)
+    return 2
