@@ -14,7 +14,7 @@ from ael.run.budget import Account
 from ael.run.clock import SystemClock
 from ael.run.events import Event
 from ael.run.permission import Layer
-from ael.run.ports import Approver, Clock, ModelProvider, Prices, Sink, StorePort
+from ael.run.ports import Approver, Clock, ModelProvider, Prices, RemoteServer, Sink, StorePort
 from ael.types.spec import BudgetSpec
 from ael.types.value import Secret
 
@@ -45,6 +45,7 @@ class Bindings:
     externs: Mapping[str, Callable[..., object]] = field(default_factory=dict)
     provides: Mapping[str, str] = field(default_factory=dict)
     tools: Mapping[str, ToolBinding] = field(default_factory=dict)
+    servers: Mapping[str, RemoteServer] = field(default_factory=dict)
     approver: Approver | None = None
     approval_timeout: float | None = None
     prices: Prices | None = None

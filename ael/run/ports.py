@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
 from typing import Literal, Protocol, runtime_checkable
 
+from ael.types.spec import RemoteSpec
 from ael.types.value import File
 
 # --- models ----------------------------------------------------------------------------------------------------------
@@ -383,3 +384,63 @@ class CallContext:
     def headers(self) -> dict[str, str]:
         """What a request over HTTP made for this call carries: the key of its one effect, and the W3C trace context (feature A8.7)."""
         return {"Idempotency-Key": self.key, "traceparent": self.trace_parent}
+
+
+# --- MCP servers -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class RemotePart:
+    """A piece of an answer that is no structured value: text, or a marker of something else with its kind, media type and size."""
+
+    kind: str
+    text: str = ""
+    media: str = ""
+    size: int = 0
+    role: str = ""
+    data: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteAnswer:
+    """What a server answered: decoded strictly within bounds, not yet by its type. `structured` is None where it was absent."""
+
+    parts: tuple[RemotePart, ...]
+    structured: object | None = None
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a server asks a person in the middle of a call (elicitation). `message` is outside text; `schema` that of the answer."""
+
+    message: str
+    schema: Mapping[str, object]
+    url: str | None = None
+
+
+Reply = Mapping[str, object] | None
+"""The person's answer; None: declined."""
+
+
+class RemoteServer(Protocol):
+    """An MCP server as a deployment binds it: one for a server and a credential, shared by runs.
+
+    What goes wrong is raised as `Fault` (`Unavailable`, `Timeout`, `Disconnected`, `Malformed`, `TooLarge`, `Denied`,
+    `DefinitionChanged`), with the detail `sent`: whether the server may have seen the call. It never sends a call twice.
+    """
+
+    async def attach(self) -> None:
+        """Be connected, with every definition that the program uses equal to its pin (mcp.md: before the first call of a run)."""
+
+    async def call(
+        self,
+        spec: RemoteSpec,
+        arguments: Mapping[str, object],
+        call: CallContext,
+        ask: Callable[[Question], Awaitable[Reply]] | None,
+    ) -> RemoteAnswer:
+        """Call a tool, read a resource, or get a prompt. Ends by `call.deadline`."""
+
+    async def close(self) -> None:
+        """Close the connection, end the child process. Bounded; raises nothing."""

@@ -24,6 +24,7 @@ class FaultKind(StrEnum):
     CONTEXT_OVERFLOW = "ContextOverflow"
     MODEL_CUT = "ModelCut"
     INVALID_OUTPUT = "InvalidOutput"
+    TOOL_FAILED = "ToolFailed"
     DEFINITION_CHANGED = "DefinitionChanged"
     APPROVAL_DENIED = "ApprovalDenied"
     NO_EDGE = "NoEdge"

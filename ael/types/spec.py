@@ -69,8 +69,40 @@ class RoleSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class RemoteSpec:
+    """What of an MCP server a tool stands for: `server` is the declaration's qualified name (`main.crm`).
+
+    `wire` is the tool's or prompt's name there, or the URI (template) of a resource. `sha256` is its pin ("" for a resource, which has
+    none). `text` says that the result is the text of the answer's content, since the tool declares no output schema. `extra` names the
+    parameter whose entries are arguments of their own, where the input schema takes any others.
+    """
+
+    server: str
+    kind: Literal["tool", "resource", "prompt"]
+    wire: str
+    sha256: str = ""
+    text: bool = False
+    extra: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSpec:
+    """A declared MCP server and the qualified names of what is used of it. `url` and `credential` as the program says them.
+
+    `url` is a constant or the name of a setting (`url_setting`); `credential` the name of a secret. A deployment's `mcp` line goes first.
+    """
+
+    name: str
+    doc: str = ""
+    uses: tuple[str, ...] = ()
+    url: str | None = None
+    url_setting: str | None = None
+    credential: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """`timeout` None is "not said", -1 is `timeout none`. `extern` is "module:function" for a Python function."""
+    """`timeout` None is "not said", -1 is `timeout none`. `extern` is "module:function" for a Python function, `remote` an MCP tool."""
 
     name: str
     signature: Signature
@@ -84,6 +116,7 @@ class ToolSpec:
     taints: bool = False
     parallel: bool = False
     extern: str | None = None
+    remote: RemoteSpec | None = None
 
 
 @dataclass(frozen=True, slots=True)
