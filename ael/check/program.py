@@ -16,6 +16,7 @@ from ael.types.spec import (
     PermissionSpec,
     ProvideSpec,
     RoleSpec,
+    ServerSpec,
     ServiceSpec,
     StoreSpec,
     TestSpec,
@@ -147,3 +148,5 @@ class CheckedProgram:
     constants: Mapping[str, object]
     """Values of `const`s and of defaults that are literal; a `const` is always a constant expression."""
     digest: str
+    servers: Mapping[str, ServerSpec] = field(default_factory=dict)
+    """MCP servers by the qualified name of their declaration; what is used of them is among `tools`."""

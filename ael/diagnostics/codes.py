@@ -11,12 +11,13 @@ from ael.diagnostics.catalogue import (
     nodes,
     outcomes,
     project,
+    servers,
     syntax,
     taint,
     types,
 )
 
-_AREAS = (syntax, names, types, failures, effects, nodes, taint, project, outcomes, later, lints)
+_AREAS = (syntax, names, types, failures, effects, nodes, taint, project, servers, outcomes, later, lints)
 
 TITLES: dict[str, str] = {code: title for area in _AREAS for code, title in area.CODES.items()}
 """Code (`AEL0203`) -> short title, as its page `docs/errors/AEL0203.md` is headed."""

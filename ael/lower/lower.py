@@ -123,6 +123,7 @@ class _Unit:
             functions=functions,
             main=checked.main,
             halt=halt,
+            servers=checked.servers,
         )
 
     def _code(self, qualified: str, *, acting: bool) -> Code | None:
@@ -133,7 +134,7 @@ class _Unit:
 
     def _tool(self, name: str) -> CompiledTool:
         spec = self._checked.tools[name]
-        body = None if spec.extern is not None else self._code(name, acting=True)
+        body = None if spec.extern is not None or spec.remote is not None else self._code(name, acting=True)
         return CompiledTool(spec, body, self._code(f"{name}.approval", acting=False), self._code(f"{name}.key", acting=False))
 
     def _node(self, name: str) -> CompiledNode:

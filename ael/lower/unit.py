@@ -19,6 +19,7 @@ from ael.types.spec import (
     PermissionSpec,
     ProvideSpec,
     RoleSpec,
+    ServerSpec,
     ServiceSpec,
     StoreSpec,
     TestSpec,
@@ -67,7 +68,10 @@ class Frame(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CompiledTool:
-    """`body` acts (`async def body(k, …)`), None for an `extern`. `approval_when(…)` and `key(…)` are pure, over the arguments."""
+    """`body` acts (`async def body(k, …)`), None for an `extern` and for what an MCP server does.
+
+    `approval_when(…)` and `key(…)` are pure, over the arguments.
+    """
 
     spec: ToolSpec
     body: Code | None
@@ -163,3 +167,4 @@ class CompiledUnit:
     functions: Mapping[str, Code]
     main: str
     halt: Halt = field(default_factory=Halt)
+    servers: Mapping[str, ServerSpec] = field(default_factory=dict)

@@ -50,6 +50,53 @@ class ToolBinding:
 
 
 @dataclass(frozen=True)
+class NamedSecret:
+    """`secret("CRM_TOKEN")`: stands where its value goes, which the deployment's `secret` line of that name finds."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class ClientCredentials:
+    """`oauth: client_credentials(id: "…", secret: secret("S"), scopes: ["a"])`; `secret` is the secret's name."""
+
+    id: str | NamedSecret
+    secret: str
+    scopes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class McpBinding:
+    """`mcp crm = http("https://…", bearer: secret("T"))`, `sse(…)`, `stdio("npx", "-y", "server", env: {…}, folder: ".")`.
+
+    Also what `url` and `credential` of the program's own declaration come to, where no line binds the server: `http`, with the
+    credential as `bearer`. `bearer` is the name of a secret. `folder` is relative to the deployment's. Times in milliseconds; None is
+    "not said". `tools` are the wire names that are let through (None: all that the program uses); the others are denied as tools
+    (`ToolBinding.denied`), so nobody else has to look at it.
+    """
+
+    kind: Literal["http", "sse", "stdio"]
+    url: str = ""
+    headers: Mapping[str, str | NamedSecret] = field(default_factory=dict)
+    bearer: str | None = None
+    oauth: ClientCredentials | None = None
+    command: str = ""
+    arguments: tuple[str, ...] = ()
+    environment: Mapping[str, str | NamedSecret] = field(default_factory=dict)
+    folder: str | None = None
+    connect: int = 60_000
+    timeout: int | None = None
+    idle: int | None = None
+    concurrent: int = 8
+    retries: int = 2
+    manifest: int = 300_000
+    failures: int = 5
+    cooldown: int = 30_000
+    elicitation: bool = False
+    tools: frozenset[str] | None = None
+
+
+@dataclass(frozen=True)
 class PriceEntry:
     """`price "gpt-5-mini" input $0.25 output $2.00`: per million tokens."""
 
@@ -98,6 +145,10 @@ class Deployment:
     roles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     services: Mapping[str, str] = field(default_factory=dict)
     """Service -> the provide that is bound, by alias."""
+    servers: Mapping[str, McpBinding] = field(default_factory=dict)
+    """MCP servers by the qualified name of their declaration (`main.crm`)."""
+    commands: frozenset[str] = frozenset()
+    """The programs that may be started as servers: `command "npx"`."""
     prices: tuple[PriceEntry, ...] = ()
     hosts: frozenset[str] = frozenset()
     denied: frozenset[str] = frozenset()

@@ -299,6 +299,29 @@ class ProvideDecl(Node):
 
 @node
 class McpTool(Node):
+    """`tool get_customer as "get-customer"  needs crm.read  repeat idempotent`: a tool of an MCP server, under its name there."""
+
+    doc: Doc | None
+    name: Name
+    wire: StringLit | None
+    clauses: tuple[Clause, ...]
+
+
+@node
+class McpResource(Node):
+    """`resource readme "file:///{path}" -> Type  needs docs.read`: a URI, or a template of URIs whose variables are parameters."""
+
+    doc: Doc | None
+    name: Name
+    uri: StringLit
+    type: TypeExpr | None
+    clauses: tuple[Clause, ...]
+
+
+@node
+class McpPrompt(Node):
+    """`prompt review as "code_review"  needs docs.read`."""
+
     doc: Doc | None
     name: Name
     wire: StringLit | None
@@ -320,6 +343,8 @@ class McpDecl(Node):
     name: Name
     settings: tuple[Setting, ...]
     tools: tuple[McpTool, ...]
+    resources: tuple[McpResource, ...]
+    prompts: tuple[McpPrompt, ...]
 
 
 @node
@@ -385,8 +410,8 @@ class BindingOption(Node):
 class Binding(Node):
     """`model fast = anthropic("…")`, `edge a.b -> a.c = grpc("…")`, `runs = sqlite("…")`, `tool refund_order timeout 20s`.
 
-    `kind` is the first word (`model service node edge store tool mcp role setting secret runs log host limit default`), `subject` what it
-    binds (None for `runs`, `log`), `target` the far end of an edge, `value` what follows `=`.
+    `kind` is the first word (`model service node edge store tool mcp role setting secret runs log host command limit default`),
+    `subject` what it binds (None for `runs`, `log`), `target` the far end of an edge, `value` what follows `=`.
     """
 
     doc: Doc | None

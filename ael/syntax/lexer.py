@@ -35,6 +35,7 @@ from ael.syntax.words import (
     IS_RESERVED,
     ITEM_WORDS,
     MCP,
+    MCP_ITEMS,
     MODEL,
     NAME,
     NEWLINE,
@@ -44,7 +45,6 @@ from ael.syntax.words import (
     STRING_HEAD,
     STRING_MID,
     STRING_TAIL,
-    TOOL,
     WORDS,
     FileKind,
 )
@@ -208,7 +208,7 @@ class _Lexer:
                         in_braces
                         and kinds[-1] in CAN_END
                         and kind not in CONTINUES
-                        and not (kind in drops and len(stack) == 1 and (item == TOOL or self.word != MCP))
+                        and not (kind in drops and len(stack) == 1 and (item in MCP_ITEMS or self.word != MCP))
                     ):
                         self.deep = self.deep or len(kinds) - chain_from > MAX_CHAIN
                         self.push(NEWLINE, ends[-1], ends[-1], "\n")

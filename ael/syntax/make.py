@@ -79,6 +79,8 @@ from ael.syntax.nodes import (
     MapLit,
     Match,
     McpDecl,
+    McpPrompt,
+    McpResource,
     McpTool,
     ModelBody,
     ModelClause,
@@ -896,7 +898,7 @@ def make_match(start: int, end: int, subject: Expr, arms: tuple[Arm, ...]) -> Ma
 _McpDecl = open_twin(McpDecl)
 
 
-def make_mcp_decl(start: int, end: int, doc: Doc | None, public: bool, name: Name, settings: tuple[Setting, ...], tools: tuple[McpTool, ...]) -> McpDecl:
+def make_mcp_decl(start: int, end: int, doc: Doc | None, public: bool, name: Name, settings: tuple[Setting, ...], tools: tuple[McpTool, ...], resources: tuple[McpResource, ...], prompts: tuple[McpPrompt, ...]) -> McpDecl:
     o = _new(_McpDecl)
     o.span = _tuple(Span, (start, end))
     o.doc = doc
@@ -904,7 +906,38 @@ def make_mcp_decl(start: int, end: int, doc: Doc | None, public: bool, name: Nam
     o.name = name
     o.settings = settings
     o.tools = tools
+    o.resources = resources
+    o.prompts = prompts
     o.__class__ = McpDecl
+    return o
+
+
+_McpPrompt = open_twin(McpPrompt)
+
+
+def make_mcp_prompt(start: int, end: int, doc: Doc | None, name: Name, wire: StringLit | None, clauses: tuple[Clause, ...]) -> McpPrompt:
+    o = _new(_McpPrompt)
+    o.span = _tuple(Span, (start, end))
+    o.doc = doc
+    o.name = name
+    o.wire = wire
+    o.clauses = clauses
+    o.__class__ = McpPrompt
+    return o
+
+
+_McpResource = open_twin(McpResource)
+
+
+def make_mcp_resource(start: int, end: int, doc: Doc | None, name: Name, uri: StringLit, type: TypeExpr | None, clauses: tuple[Clause, ...]) -> McpResource:
+    o = _new(_McpResource)
+    o.span = _tuple(Span, (start, end))
+    o.doc = doc
+    o.name = name
+    o.uri = uri
+    o.type = type
+    o.clauses = clauses
+    o.__class__ = McpResource
     return o
 
 

@@ -67,8 +67,9 @@ HAS_CLAUSES = _kinds("node", "agent", "tool", "skill", "provide")
 """Words of declarations whose body follows their clauses: `model` on a line before it is one of them."""
 MODEL = WORDS["model"]
 FN = WORDS["fn"]
-TOOL = WORDS["tool"]
 MCP = WORDS["mcp"]
+MCP_ITEMS = _kinds("tool", "resource", "prompt")
+"""Words that begin what an `mcp` block holds beside settings."""
 
 CLAUSES = _kinds(
     "needs", "repeat", "timeout", "limit", "approval", "taints", "parallel", "retry", "model", "policy", "grants", "deny", "tools",

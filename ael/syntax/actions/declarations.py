@@ -13,6 +13,8 @@ from ael.syntax.make import (
     make_field,
     make_function_decl,
     make_mcp_decl,
+    make_mcp_prompt,
+    make_mcp_resource,
     make_mcp_tool,
     make_model_decl,
     make_operation,
@@ -241,16 +243,36 @@ def setting(c: Context, s: int, e: int, name: n.Name, value: n.Expr) -> n.Settin
     return make_setting(s, e, name, value)
 
 
-def mcp(c: Context, s: int, e: int, head: Head, name: n.Name, members: list[n.Setting | n.McpTool] | None) -> n.McpDecl:
+def mcp(
+    c: Context, s: int, e: int, head: Head, name: n.Name,
+    members: list[n.Setting | n.McpTool | n.McpResource | n.McpPrompt] | None,
+) -> n.McpDecl:  # fmt: skip
     found = members or []
     settings = tuple(m for m in found if isinstance(m, n.Setting))
-    return make_mcp_decl(s, e, head.doc, head.public, name, settings, tuple(m for m in found if isinstance(m, n.McpTool)))
+    tools = tuple(m for m in found if isinstance(m, n.McpTool))
+    resources = tuple(m for m in found if isinstance(m, n.McpResource))
+    prompts = tuple(m for m in found if isinstance(m, n.McpPrompt))
+    return make_mcp_decl(s, e, head.doc, head.public, name, settings, tools, resources, prompts)
 
 
 def mcp_tool(
     c: Context, s: int, e: int, doc: n.Doc | None, name: n.Name, wire: n.StringLit | None, clauses: list[n.Clause] | None
 ) -> n.McpTool:
     return make_mcp_tool(s, e, doc, name, c.plain(wire), items(clauses))
+
+
+def mcp_resource(
+    c: Context, s: int, e: int, doc: n.Doc | None, name: n.Name, uri: n.StringLit, type: n.TypeExpr | None,
+    clauses: list[n.Clause] | None,
+) -> n.McpResource:  # fmt: skip
+    c.plain(uri)
+    return make_mcp_resource(s, e, doc, name, uri, type, items(clauses))
+
+
+def mcp_prompt(
+    c: Context, s: int, e: int, doc: n.Doc | None, name: n.Name, wire: n.StringLit | None, clauses: list[n.Clause] | None
+) -> n.McpPrompt:
+    return make_mcp_prompt(s, e, doc, name, c.plain(wire), items(clauses))
 
 
 def model(c: Context, s: int, e: int, head: Head, name: n.Name, settings: list[n.Setting] | None) -> n.ModelDecl:

@@ -355,11 +355,20 @@ def setting(p: Stream, node: n.Setting) -> None:
 def mcp(p: Stream, node: n.McpDecl) -> None:
     titled(p, "mcp")
     p.space()
-    braced(p, sorted([*node.settings, *node.tools], key=lambda m: m.span.start), flat=None)
+    members = [*node.settings, *node.tools, *node.resources, *node.prompts]
+    braced(p, sorted(members, key=lambda m: m.span.start), flat=None)
 
 
 def mcp_tool(p: Stream, node: n.McpTool) -> None:
-    p.take("tool")
+    _member(p, "tool", node)
+
+
+def mcp_prompt(p: Stream, node: n.McpPrompt) -> None:
+    _member(p, "prompt", node)
+
+
+def _member(p: Stream, word: str, node: n.McpTool | n.McpPrompt) -> None:
+    p.take(word)
     p.space()
     p.take()
     if node.wire is not None:
@@ -367,6 +376,20 @@ def mcp_tool(p: Stream, node: n.McpTool) -> None:
         p.take("as")
         p.space()
         p.show(node.wire)
+    clause_line(p, node.clauses)
+
+
+def mcp_resource(p: Stream, node: n.McpResource) -> None:
+    p.take("resource")
+    p.space()
+    p.take()
+    p.space()
+    p.show(node.uri)
+    if node.type is not None:
+        p.space()
+        p.take("->")
+        p.space()
+        p.show(node.type)
     clause_line(p, node.clauses)
 
 
@@ -428,6 +451,8 @@ PRINTERS: dict[type[n.Node], Printer] = {
     n.Setting: setting,
     n.McpDecl: mcp,
     n.McpTool: mcp_tool,
+    n.McpResource: mcp_resource,
+    n.McpPrompt: mcp_prompt,
     n.ModelDecl: model,
     n.StoreDecl: store,
     n.TestDecl: test,
