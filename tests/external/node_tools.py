@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache as cached
 from pathlib import Path
 
 import pytest
@@ -44,7 +44,7 @@ def npm_or_explain(part: str) -> str:
     pytest.skip(reason)
 
 
-@lru_cache(maxsize=None)
+@cached
 def node(part: str) -> str:
     """A Node of at least `NODE_MAJOR`: the one on the PATH, else npm's binary package for this machine."""
     found = shutil.which("node")
