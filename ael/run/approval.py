@@ -10,7 +10,7 @@ from ael.run.codec import InputCodec, digest
 from ael.run.deadline import Deadline, Expired
 from ael.run.events import ApprovalAsked, ApprovalDecided
 from ael.run.gate import Check, Refusal, bad_arguments
-from ael.run.ports import ApprovalRequest, Decision
+from ael.run.ports import ApprovalRequest, Approver, Decision
 from ael.run.scope import Scope
 from ael.run.step import Step
 from ael.types.fault import FaultKind
@@ -42,7 +42,7 @@ async def ask(
     known = step.replayed()
     span = run.trace.begin("approval", tool, step.path, scope.span) if run.trace is not None else None
     if known is not None:
-        decision = _decision(known.value)
+        decision = recorded(known.value)
     else:
         approver = run.world.bindings.approver
         if approver is None:
@@ -55,18 +55,8 @@ async def ask(
             run.emit(ApprovalAsked(run.id, step.path, tool, role))
         shown = cast("dict[str, object]", run.world.masker.value(arguments))
         request = ApprovalRequest(run.id, call.path, run.tenant, tool, role, shown, step.digest, reason)
-        scope.deadline.pause()
-        try:
-            with Deadline(run.world.clock, run.world.bindings.approval_timeout, "the approval"):
-                decision = await approver.decide(request)
-        except Expired:
-            decision = Decision(False, "nobody", f"there was no decision within {run.world.bindings.approval_timeout:g} s")
-        finally:
-            scope.deadline.go_on()
-        step.answer(
-            Ending.VALUE,
-            {"approved": decision.approved, "by": decision.by, "reason": decision.reason, "arguments": decision.arguments},
-        )
+        decision = await decided(scope, approver, request)
+        record(step, decision)
     if run.listening:
         run.emit(ApprovalDecided(run.id, step.path, tool, decision.approved, decision.by))
     if span is not None:
@@ -85,7 +75,29 @@ async def ask(
     return Approved(tool, call.path, digest(edited), decision.by, edited, True)
 
 
-def _decision(record: object) -> Decision:
-    fields = cast("dict[str, object]", record)
+async def decided(scope: Scope, approver: Approver, request: ApprovalRequest) -> Decision:
+    """A person's word, for which limits of active time stand still; none within the deployment's time is a no."""
+    bindings = scope.run.world.bindings
+    scope.deadline.pause()
+    try:
+        with Deadline(bindings.clock, bindings.approval_timeout, "the approval"):
+            return await approver.decide(request)
+    except Expired:
+        return Decision(False, "nobody", f"there was no decision within {bindings.approval_timeout:g} s")
+    finally:
+        scope.deadline.go_on()
+
+
+def record(step: Step, decision: Decision) -> None:
+    """Journal a decision."""
+    step.answer(
+        Ending.VALUE,
+        {"approved": decision.approved, "by": decision.by, "reason": decision.reason, "arguments": decision.arguments},
+    )
+
+
+def recorded(value: object) -> Decision:
+    """The decision that a journal holds."""
+    fields = cast("dict[str, object]", value)
     arguments = cast("dict[str, object] | None", fields["arguments"])
     return Decision(bool(fields["approved"]), str(fields["by"]), str(fields["reason"]), arguments)

@@ -114,8 +114,6 @@ class CallPlan:
         waiting = step.start()
         if waiting is not None:
             await waiting
-        if self.repeat.can_be_uncertain:
-            scope.touched = True
         run.calls[self.name] = run.calls.get(self.name, 0) + 1
         span = run.trace.begin(self.span, self.name, step.path, scope.span) if run.trace is not None else None
         try:
@@ -135,6 +133,9 @@ class CallPlan:
         except BaseException as error:
             self._given_up(scope, step, arguments, span, error)
             raise
+        finally:
+            if self.repeat.can_be_uncertain and step.sent is not False:
+                scope.touched = True
         step.answer(Ending.VALUE, value, taint)
         scope.note(step.path, taint)
         if span is not None:
@@ -157,7 +158,7 @@ class CallPlan:
     ) -> None:
         """Cancelled, or broken, in the middle of the call: for `never` and `reconcile` nobody knows what happened (K26)."""
         if isinstance(error, asyncio.CancelledError) or self.repeat.can_be_uncertain:
-            if self.repeat.can_be_uncertain:
+            if self.repeat.can_be_uncertain and step.sent is not False:
                 lost = self.uncertain(step, "it was given up while it ran", arguments)
                 scope.run.lost.append(lost)
                 outcome = "uncertain"

@@ -24,13 +24,14 @@ MAX_LEVEL = 16
 class OfferedNode:
     """A node as a model sees it."""
 
-    __slots__ = ("_output", "denied", "input", "max_output", "name", "offer", "parallel", "permission", "plan", "target")
+    __slots__ = ("_output", "denied", "input", "max_output", "name", "offer", "parallel", "permission", "plan", "server", "target")
 
     def __init__(self, world: World, plan: NodePlan) -> None:
         self.plan = plan
         self.name = wire_name(f"delegate.{plan.name.rpartition('.')[2]}")
         self.target = plan.name
         self.permission: str | None = None
+        self.server: str | None = None
         self.denied = False
         self.parallel = False
         self.max_output = world.bindings.limits.result

@@ -12,6 +12,7 @@ from ael.run.events import TurnFinished, TurnStarted
 from ael.run.final import decode_final
 from ael.run.message import problems_text
 from ael.run.ports import ModelTurn, Stop, ToolAnswer, Usage
+from ael.run.remote import attach_all
 from ael.run.scope import Scope
 from ael.run.step import Step, error_of
 from ael.run.streaming import Streaming
@@ -109,6 +110,7 @@ class Visit:
                 self._talk.charge(used, link)
             cost, over = self._talk.charge(usage, link)
         else:
+            await attach_all(self._scope, plan.servers)
             if run.listening:
                 run.emit(TurnStarted(run.id, path, plan.short, self._talk.chain[0].name, self._turn))
             waiting = step.start()

@@ -156,6 +156,7 @@ class ModelNodePlan(NodePlan):
         "output_is_text",
         "read_result",
         "repair",
+        "servers",
     )
 
     def __init__(
@@ -177,6 +178,8 @@ class ModelNodePlan(NodePlan):
         self._world = world
         self.model = spec.model
         self.offered: Mapping[str, Offered] = {}
+        self.servers: tuple[str, ...] = ()
+        """The MCP servers of the tools that it offers."""
         self.attempts = 1 if self.one_call else max(1, defaults.attempts if spec.attempts is None else spec.attempts)
         self.output: ValueCodec = world.codecs.value(spec.signature.result)
         self.read_result = result_reader(spec.signature.result, world.codecs.definitions, world.codecs.limits)
@@ -210,6 +213,7 @@ class ModelNodePlan(NodePlan):
         if self._setup is None:
             spec, world = self.spec, self._world
             self.offered = offered = self._offers(spec)
+            self.servers = tuple(dict.fromkeys([server for one in offered.values() if (server := one.server) is not None]))
             system = system_text(spec.instructions, self._compiled.examples)
             offers = tuple([one.offer for one in offered.values()])
             wanted = dict(schema(spec.signature.result, world.codecs.definitions))

@@ -15,7 +15,8 @@ from ael.types.schema import record_schema
 
 
 class Offered(Protocol):
-    """Something that a model may propose to call. `target` is its qualified name, `offer` what the model sees."""
+    """Something that a model may propose to call. `target` is its qualified name, `offer` what the model sees, `server` the MCP
+    server that it is on."""
 
     @property
     def name(self) -> str: ...
@@ -41,6 +42,9 @@ class Offered(Protocol):
     @property
     def max_output(self) -> int: ...
 
+    @property
+    def server(self) -> str | None: ...
+
     def run(self, scope: Scope, depth: int, path: str, arguments: dict[str, object], text: bytes) -> Awaitable[Done]:
         """Run an admitted call. Raises `Failure`, `Fault` (also when it was refused, and not run) or `Uncertain`."""
 
@@ -48,13 +52,15 @@ class Offered(Protocol):
 class OfferedTool:
     """A tool of the program, offered under its own name."""
 
-    __slots__ = ("denied", "input", "max_output", "name", "offer", "parallel", "permission", "plan", "target")
+    __slots__ = ("denied", "input", "max_output", "name", "offer", "parallel", "permission", "plan", "server", "target")
 
     def __init__(self, world: World, plan: ToolPlan) -> None:
         spec = plan.spec
         self.plan = plan
-        self.name = wire_name(spec.name.rpartition(".")[2])
+        # What is of a server goes by that server's name too, so that two servers may call their tools the same (A9.22).
+        self.name = wire_name(plan.short if spec.remote is not None else spec.name.rpartition(".")[2])
         self.target = spec.name
+        self.server = None if spec.remote is None else spec.remote.server
         self.input = plan.input
         self.permission = plan.permission
         self.denied = plan.denied

@@ -270,8 +270,21 @@ class Prices(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Question:
+    """What a server asks a person in the middle of a call (elicitation). `message` is outside text; `schema` that of the answer."""
+
+    message: str
+    schema: Mapping[str, object]
+    url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ApprovalRequest:
-    """A call that waits for a person: bound to tool, exact arguments, run, position and tenant (K30)."""
+    """A call that waits for a person: bound to tool, exact arguments, run, position and tenant (K30).
+
+    With a `question` it is the server of a call under way that asks: the decision's `arguments` are then the answer, and there is no
+    answer without a person who gives it.
+    """
 
     run: str
     step: str
@@ -281,6 +294,7 @@ class ApprovalRequest:
     arguments: Mapping[str, object]
     digest: str
     reason: str
+    question: Question | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,6 +378,10 @@ class Sink(Protocol):
         """A span ended. Its secrets are masked already."""
 
 
+def _unheard(protocol: str) -> None:
+    """Nobody asks when a call goes out."""
+
+
 @dataclass(frozen=True, slots=True)
 class CallContext:
     """What goes with a call to the outside: identity, key and time left, passed explicitly (K40)."""
@@ -379,6 +397,8 @@ class CallContext:
     extra: Mapping[str, str] = field(default_factory=dict)
     cancelled: Callable[[], bool] = bool
     """Whether the call was given up; a function in a thread asks, since a thread cannot be stopped from outside."""
+    sending: Callable[[str], None] = _unheard
+    """Told immediately before anything of this call goes out, with the revision of the protocol that carries it."""
 
     @property
     def headers(self) -> dict[str, str]:
@@ -410,28 +430,20 @@ class RemoteAnswer:
     is_error: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What a server asks a person in the middle of a call (elicitation). `message` is outside text; `schema` that of the answer."""
-
-    message: str
-    schema: Mapping[str, object]
-    url: str | None = None
-
-
 Reply = Mapping[str, object] | None
 """The person's answer; None: declined."""
 
 
 class RemoteServer(Protocol):
-    """An MCP server as a deployment binds it: one for a server and a credential, shared by runs.
+    """An MCP server as a deployment binds it: one for a server and a credential, shared by runs; its connections are shared by the runs
+    of one tenant and caller (K43).
 
     What goes wrong is raised as `Fault` (`Unavailable`, `Timeout`, `Disconnected`, `Malformed`, `TooLarge`, `Denied`,
     `DefinitionChanged`), with the detail `sent`: whether the server may have seen the call. It never sends a call twice.
     """
 
-    async def attach(self) -> None:
-        """Be connected, with every definition that the program uses equal to its pin (mcp.md: before the first call of a run)."""
+    async def attach(self, tenant: str, caller: str) -> None:
+        """Be connected for them, with every definition that the program uses equal to its pin (mcp.md: before the first call of a run)."""
 
     async def call(
         self,

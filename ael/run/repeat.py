@@ -15,6 +15,9 @@ TEMPORARY = frozenset({FaultKind.TIMEOUT, FaultKind.DISCONNECTED, FaultKind.UNAV
 LOST_REPLY = frozenset({FaultKind.TIMEOUT, FaultKind.DISCONNECTED, FaultKind.MALFORMED, FaultKind.CRASHED, FaultKind.TOO_DEEP})
 """Faults of something outside that leave open whether it took effect, where it is `never` or `reconcile`."""
 
+LOST_ANSWER = LOST_REPLY | {FaultKind.TOO_LARGE, FaultKind.UNAVAILABLE}
+"""The same of an MCP server, where an answer may also be too large to be read, or be a status of something that stands before it."""
+
 
 def key_of(run: str, path: str, target: str) -> str:
     """The idempotency key of one logical effect: from run, structural path and tool, never from the attempt; the same after a restart."""

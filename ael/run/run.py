@@ -48,6 +48,7 @@ class Run:
         "account",
         "active_before",
         "arguments",
+        "attached",
         "caller",
         "calls",
         "cancelled",
@@ -101,6 +102,7 @@ class Run:
         self.active_before = journal.active
         self.overrides: dict[str, ModelProvider] = {}
         self.calls: dict[str, int] = {}
+        self.attached: set[str] = set()
         self.uncertain: set[tuple[str, str]] = set()
         self.lost: list[Uncertain] = []
         self.clean: frozenset[str] | None = None

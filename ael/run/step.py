@@ -21,7 +21,7 @@ _NO_TAINT: frozenset[str] = frozenset()
 class Step:
     """One effect at one place of a run. `digest` is the hash of its request, `key` its idempotency key."""
 
-    __slots__ = ("derived", "digest", "key", "kind", "path", "run", "state", "target")
+    __slots__ = ("derived", "digest", "key", "kind", "path", "run", "sent", "state", "target")
 
     def __init__(
         self, run: Run, path: str, kind: Kind, target: str, digest: str, key: str | None = None, derived: tuple[str, ...] = ()
@@ -34,6 +34,8 @@ class Step:
         self.key = key_of(run.id, logical(path), target) if key is None else key
         self.derived = derived
         self.state: State | None = None
+        self.sent: bool | None = None
+        """Whether anything of the call went out, where what carries it can tell; None where it cannot."""
 
     def replayed(self) -> Entry | None:
         """The answer that the journal holds; None when this is new, or was interrupted (`state` then says how far it came).

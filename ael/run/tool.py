@@ -16,6 +16,7 @@ from ael.run.frame import RunFrame
 from ael.run.gate import Refusal, bad_arguments, permission, room
 from ael.run.message import shown_result
 from ael.run.permission import Rights
+from ael.run.remote import RemoteTool, lost
 from ael.run.repeat import LOST_REPLY, key_from
 from ael.run.scope import Scope
 from ael.run.step import Step
@@ -24,6 +25,7 @@ from ael.run.world import World
 from ael.types.fault import Failure, Fault, FaultKind
 from ael.types.problem import DecodeError
 from ael.types.reach import reachable
+from ael.types.spec import ToolSpec
 from ael.types.text import text_of
 from ael.types.type import FileType
 
@@ -51,6 +53,7 @@ class ToolPlan(CallPlan):
         "_has_files",
         "_holder",
         "_key",
+        "_remote",
         "_required",
         "_rights",
         "_role",
@@ -63,6 +66,9 @@ class ToolPlan(CallPlan):
         spec = compiled.spec
         bindings = world.bindings
         bound = bindings.tools.get(spec.name)
+        input = InputCodec(world.codecs, spec.signature, size_limit(spec.limit.input, bindings.limits.input))
+        max_output = size_limit(spec.limit.output, bindings.limits.result)
+        self._remote = None if spec.remote is None else RemoteTool(world, spec, spec.remote, short, input, max_output)
         super().__init__(
             spec.name,
             short,
@@ -71,10 +77,10 @@ class ToolPlan(CallPlan):
             spec.repeat,
             spec.retry,
             time_limit(spec.timeout, bindings.defaults.tool_timeout, None if bound is None else bound.timeout),
-            InputCodec(world.codecs, spec.signature, size_limit(spec.limit.input, bindings.limits.input)),
+            input,
             world.codecs.value(spec.signature.result),
-            size_limit(spec.limit.output, bindings.limits.result),
-            frozenset({f"tool:{short}"}) if spec.taints or spec.extern is not None else frozenset(),
+            max_output,
+            sources(spec, short, self._remote),
         )
         self.spec = spec
         self.parallel = spec.parallel
@@ -144,13 +150,21 @@ class ToolPlan(CallPlan):
                 step.key = self._declared_key(scope, arguments) or step.key
         value, text = await self.perform(scope, depth, step, arguments, approved, reason is not None)
         if text is None:
-            text = written(self.output.encode(value))
+            text = self._text_again(value, step)
         if from_model and self._has_files:
             text = shown_result(value)
         if len(text) > self.max_output and not (from_model and isinstance(value, str)):
             shown = f"the result of `{self.short}` has {len(text):,} bytes, more than the {self.max_output:,} allowed; the call was made"
             raise Fault(FaultKind.TOO_LARGE, shown, tool=self.name, limit=self.max_output)
         return Done(value, text, approved if approved is not None and approved.edited else None)
+
+    def _text_again(self, value: object, step: Step) -> bytes:
+        """The JSON text of a result that the journal holds, which has to fit its type as a new one does (K25)."""
+        try:
+            return written(self.output.encode(value))
+        except DecodeError as error:
+            message = f"the result of `{self.short}` that the journal holds does not fit its type: {error.text}"
+            raise Fault(FaultKind.MALFORMED, message, tool=self.name, path=step.path) from None
 
     def _reason(self, scope: Scope, step: Step, arguments: dict[str, object], from_model: bool) -> str | None:
         """Why this call needs a person's word, or None."""
@@ -175,13 +189,24 @@ class ToolPlan(CallPlan):
                 self._rights = rights = (scope.rights, scope.rights.narrowed(self._holder, self._grants))
             scope.rights = rights[1]
             return self._body(RunFrame(scope, path, step.key, depth + DEPTH), *self.input.positional(arguments))
+        if self._remote is not None:
+            return self._remote.run(scope, path, step, arguments)
         if self._extern is None:
             raise Fault(FaultKind.UNAVAILABLE, f"`{self.short}` has no implementation here", final=True)
         return self._extern.run(scope, step, self.spec.permission, arguments)
 
     def lost(self, fault: Fault, step: Step) -> bool:
         """What is outside may have acted before it broke; a fault that it raises of its own will is its word."""
+        if self._remote is not None:
+            return lost(fault, step)
         return super().lost(fault, step) if self._body is not None else fault.kind in LOST_REPLY
+
+
+def sources(spec: ToolSpec, short: str, remote: RemoteTool | None) -> frozenset[str]:
+    """The outside data that a tool's result is: always of a server or a Python function, else where it says so (A14.1)."""
+    if remote is not None:
+        return frozenset({remote.source})
+    return frozenset({f"tool:{short}"}) if spec.taints or spec.extern is not None else frozenset()
 
 
 def time_limit(declared: int | None, default: int, bound: int | None) -> float | None:
