@@ -13,11 +13,26 @@ from ael.types.value import Secret
 class Authorizer(Protocol):
     """What gives requests to one server their credential. It sends it to that server's origin only."""
 
-    async def headers(self, deadline: float) -> Mapping[str, str | Secret]:
-        """The headers of the next request; a token is fetched where there is none yet. Raises `McpError` (`Denied`, or what the wire says)."""
+    async def headers(self, deadline: float, *, method: str = "POST") -> Mapping[str, str | Secret]:
+        """The headers of the next request, which is a `method` to the server's URL; ask anew for each request.
 
-    async def challenged(self, status: int, challenges: Sequence[str], deadline: float) -> bool:
-        """A request was answered 401 or 403 with these `WWW-Authenticate` values. True: `headers` has something new, ask once more."""
+        A token is fetched where there is none yet. Raises `McpError` (`Denied`, or what the wire says).
+        """
+
+    async def challenged(
+        self,
+        status: int,
+        challenges: Sequence[str],
+        deadline: float,
+        *,
+        sent: Mapping[str, str | Secret] | None = None,
+        nonce: str = "",
+    ) -> bool:
+        """A request was answered 401 or 403 with these `WWW-Authenticate` values. True: `headers` has something new, ask once more.
+
+        `sent` are the headers that this gave for the request (so that of many refused at once only the first has a new token
+        fetched); `nonce` is the answer's `DPoP-Nonce`.
+        """
 
 
 @dataclass(frozen=True)
