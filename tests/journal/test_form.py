@@ -54,14 +54,18 @@ def test_each_kind() -> None:
     assert write({"n": 2**200, "f": 0.1}) == b'{"n":%d,"f":0.1}' % 2**200
 
 
-@pytest.mark.parametrize("value", [Secret("K", "s3cret"), {"a": [Secret("K", "s3cret")]}, len, {1: 2}, float("inf"), {"a": {1, 2}}])
+@pytest.mark.parametrize(
+    "value", [Secret("K", "s3cret"), {"a": [Secret("K", "s3cret")]}, len, {1: 2}, float("inf"), {"a": {1, 2}}]
+)
 def test_what_is_never_kept(value: object) -> None:
     with pytest.raises(FormError) as caught:
         write(value)
     assert "s3cret" not in str(caught.value)
 
 
-@pytest.mark.parametrize("data", [b"", b"{", b'{"$time":"x"}', b'{"$decimal":"x"}', b'{"$other":1}', b'{"$bytes":"*"}', b'{"$map":[1]}'])
+@pytest.mark.parametrize(
+    "data", [b"", b"{", b'{"$time":"x"}', b'{"$decimal":"x"}', b'{"$other":1}', b'{"$bytes":"*"}', b'{"$map":[1]}']
+)
 def test_what_no_journal_wrote(data: bytes) -> None:
     with pytest.raises(FormError):
         read(data)

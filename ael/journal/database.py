@@ -1,0 +1,82 @@
+"""A durable store over a database: each method is one of the transactions of `runs`, done by the writer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+from ael.journal import form, runs
+from ael.journal.durable import Held, Pulse, RunRow, RunState
+from ael.journal.entry import Entry, Header
+from ael.journal.journal import HeldJournal, kept
+from ael.journal.writer import Connection, Database, Writer
+
+
+class DatabaseStore:
+    """A `DurableStore` over whatever `connect` opens, in a thread of its own, when it is first needed."""
+
+    def __init__(self, connect: Callable[[], Database], name: str = "ael-runs") -> None:
+        self._writer = Writer(connect, name)
+
+    async def create(self, header: Header, input: object, pinned: Mapping[str, object], *, delay: float = 0.0) -> bool:
+        data, pins = form.write(input), form.write(pinned)
+        return await self._writer.submit(lambda db: runs.create(db, header, data, pins, delay))
+
+    async def hold(self, run: str, owner: str, lease: float) -> Held | None:
+        claimed = await self._writer.submit(lambda db: runs.hold(db, run, owner, lease))
+        return None if claimed is None else self._held(claimed)
+
+    async def claim(
+        self, owner: str, programs: Collection[str], slots: int, lease: float, tenants: Mapping[str, int] | None = None
+    ) -> Sequence[Held]:
+        claimed = await self._writer.submit(lambda db: runs.claim(db, owner, programs, slots, lease, tenants or {}))
+        return [self._held(one) for one in claimed]
+
+    def _held(self, claimed: runs.Claimed) -> Held:
+        row, input, pinned, entries = claimed
+        return Held(row, input, pinned, HeldJournal(row.header, row.epoch, entries, self._writer.submit))
+
+    async def pulse(self, owner: str, held: Mapping[str, int], lease: float) -> Pulse:
+        lost, cancel = await self._writer.submit(lambda db: runs.pulse(db, owner, held, lease))
+        return Pulse(lost, cancel)
+
+    async def park(self, run: str, epoch: int, waits: str, wake: float | None, active: float) -> None:
+        changes = {"state": RunState.PARKED.value, "waits": waits, "wake": wake, "active": active, "attempts": 0}
+        await self._writer.submit(lambda db: runs.leave(db, run, epoch, changes))
+
+    async def release(self, run: str, epoch: int, *, delay: float = 0.0) -> None:
+        def work(db: Connection) -> None:
+            later = {"state": RunState.PARKED.value, "wake": db.now() + delay, "waits": "its time"}
+            runs.leave(db, run, epoch, {"attempts": 0, **(later if delay > 0 else {"state": RunState.READY.value})})
+
+        await self._writer.submit(work)
+
+    async def finish(self, run: str, epoch: int, ending: str, outcome: object, active: float) -> None:
+        data = form.write(outcome)
+
+        def work(db: Connection) -> None:
+            ended = {"state": RunState.ENDED.value, "ending": ending, "outcome": data, "active": active, "ended": db.now()}
+            runs.leave(db, run, epoch, ended)
+
+        await self._writer.submit(work)
+
+    async def answer(self, run: str, entry: Entry, *, wake: bool = True) -> bool:
+        return await self._writer.submit(lambda db: runs.answer(db, run, entry, wake))
+
+    async def cancel(self, run: str, reason: str) -> bool:
+        return await self._writer.submit(lambda db: runs.cancel(db, run, reason))
+
+    async def find(self, run: str) -> RunRow | None:
+        return await self._writer.submit(lambda db: runs.find(db, run))
+
+    async def entries(self, run: str) -> list[Entry]:
+        found = await self._writer.submit(lambda db: kept(db, run))
+        return [entry for _, entry in found]
+
+    async def rows(self, *, states: Collection[RunState] = (), tenant: str | None = None, limit: int = 100) -> list[RunRow]:
+        return await self._writer.submit(lambda db: runs.rows(db, states, tenant, limit))
+
+    async def prune(self, before: float, *, keep: int = 0) -> int:
+        return await self._writer.submit(lambda db: runs.prune(db, before, keep))
+
+    async def close(self) -> None:
+        await self._writer.close()

@@ -1,0 +1,123 @@
+"""What a durable store of runs can do: keep journals, lease runs to workers, park and wake them (runtime.md, section 5).
+
+A run is held by one worker at a time, under an epoch that rises with each claim. Every write names the epoch that it was made
+under, and the store refuses it in the same transaction where another worker has claimed the run since (`Fenced`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from enum import StrEnum
+from typing import Protocol
+
+from ael.data import dataclass, field
+from ael.journal.entry import Entry, Header
+from ael.journal.store import RunJournal
+
+
+class Fenced(RuntimeError):
+    """This worker no longer holds the run: nothing that it still writes is kept."""
+
+
+class StoreError(RuntimeError):
+    """A store that cannot be used: its sentence says why, and what to do."""
+
+
+class RunState(StrEnum):
+    """Where a run is. `ready` and `parked` runs are nobody's; a parked one waits for a decision or a time."""
+
+    READY = "ready"
+    RUNNING = "running"
+    PARKED = "parked"
+    ENDED = "ended"
+    DEAD = "dead"
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """A run as its store knows it. Times in seconds since the epoch; `waits` says what a parked run waits for, `wake` until when at most.
+
+    `attempts` counts the claims after which the run neither parked nor ended; `ending` is the word of the outcome, `outcome` its record.
+    """
+
+    header: Header
+    state: RunState
+    owner: str = ""
+    epoch: int = 0
+    lease: float = 0.0
+    wake: float | None = None
+    waits: str = ""
+    attempts: int = 0
+    cancel: str | None = None
+    ending: str = ""
+    outcome: object = None
+    ended: float | None = None
+    active: float = 0.0
+
+
+@dataclass(frozen=True)
+class Held:
+    """A claimed run: what it is to be run with, and its journal, which writes under this claim's epoch."""
+
+    row: RunRow
+    input: object
+    pinned: Mapping[str, object]
+    journal: RunJournal
+
+
+@dataclass(frozen=True, slots=True)
+class Pulse:
+    """What a heartbeat brings: the runs that another worker has now, and the reasons of those that are to be cancelled."""
+
+    lost: frozenset[str] = frozenset()
+    cancel: Mapping[str, str] = field(default_factory=dict)
+
+
+class DurableStore(Protocol):
+    """Runs that survive. Every method is one transaction; all raise `StoreError` when the database cannot be used."""
+
+    async def create(self, header: Header, input: object, pinned: Mapping[str, object], *, delay: float = 0.0) -> bool:
+        """Add a run that is ready after `delay` seconds. False when there is one of this id already, which stays as it is."""
+
+    async def hold(self, run: str, owner: str, lease: float) -> Held | None:
+        """Claim this run, for `lease` seconds. None when there is no such run, or it has ended, is parked, or is held by another."""
+
+    async def claim(
+        self, owner: str, programs: Collection[str], slots: int, lease: float, tenants: Mapping[str, int] | None = None
+    ) -> Sequence[Held]:
+        """Claim up to `slots` runs whose program is among `programs`: ready ones, parked ones whose time has come, and those of workers
+        that let their lease run out. `tenants`: the most runs of a tenant at once; runs of different tenants take turns."""
+
+    async def pulse(self, owner: str, held: Mapping[str, int], lease: float) -> Pulse:
+        """Extend the leases of runs (by epoch), and hear what became of them."""
+
+    async def park(self, run: str, epoch: int, waits: str, wake: float | None, active: float) -> None:
+        """Give the run up until it is woken, or until `wake` (seconds since the epoch). Raises `Fenced`."""
+
+    async def release(self, run: str, epoch: int, *, delay: float = 0.0) -> None:
+        """Give the run back as ready, without blame. Raises `Fenced`."""
+
+    async def finish(self, run: str, epoch: int, ending: str, outcome: object, active: float) -> None:
+        """The run has ended. Raises `Fenced`."""
+
+    async def answer(self, run: str, entry: Entry, *, wake: bool = True) -> bool:
+        """Add an answer from outside (a person's decision, a settled call) where its call still waits for one, and wake the run.
+
+        False when the call is answered already, or is not there.
+        """
+
+    async def cancel(self, run: str, reason: str) -> bool:
+        """Ask for the end of a run: a parked or ready one is woken to end, a running one hears it with its next heartbeat."""
+
+    async def find(self, run: str) -> RunRow | None: ...
+
+    async def entries(self, run: str) -> list[Entry]: ...
+
+    async def rows(self, *, states: Collection[RunState] = (), tenant: str | None = None, limit: int = 100) -> list[RunRow]:
+        """Runs, the newest first."""
+
+    async def prune(self, before: float, *, keep: int = 0) -> int:
+        """Forget runs that ended before a time, but the `keep` newest; how many."""
+
+    async def close(self) -> None:
+        """Write what is waiting, and close. Raises nothing."""

@@ -1,0 +1,82 @@
+"""Runs in PostgreSQL, for more than one machine: claims skip what others are claiming, and time is the database's."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+import psycopg
+from psycopg import errors
+
+from ael.journal.durable import StoreError
+from ael.journal.schema import upgrade
+from ael.journal.writer import Unreachable
+
+WORDS = {"bytes": "BYTEA", "real": "DOUBLE PRECISION", "table": ""}
+CONNECT = 10
+"""Seconds to wait for a connection."""
+
+
+class PostgresDatabase:
+    """One connection. `address` is a libpq connection string or URL; its password is never told."""
+
+    share = " FOR SHARE"
+    skip = " FOR UPDATE SKIP LOCKED"
+
+    def __init__(self, address: str) -> None:
+        try:
+            self._db = psycopg.connect(address, autocommit=True, connect_timeout=CONNECT, application_name="ael")
+        except psycopg.OperationalError as error:
+            raise Unreachable(_first_line(error)) from None
+        except psycopg.Error as error:
+            raise StoreError(f"the runs cannot be opened: {_first_line(error)}") from None
+        self._db.prepare_threshold = 2
+        self._cursor = self._db.cursor()
+        try:
+            self.begin()
+            upgrade(self, WORDS)
+            self.commit()
+        except BaseException:
+            self.close()
+            raise
+
+    def rows(self, query: str, *parameters: object) -> list[tuple[Any, ...]]:
+        self._do(query, parameters)
+        return self._cursor.fetchall()
+
+    def change(self, query: str, *parameters: object) -> int:
+        self._do(query, parameters)
+        return self._cursor.rowcount
+
+    def _do(self, query: str, parameters: tuple[object, ...]) -> None:
+        try:
+            self._cursor.execute(query.replace("?", "%s").encode(), parameters)
+        except (psycopg.OperationalError, errors.InterfaceError, psycopg.InterfaceError) as error:
+            raise Unreachable(_first_line(error)) from None
+        except psycopg.Error as error:
+            raise StoreError(f"the database of the runs refuses: {_first_line(error)}") from None
+
+    def now(self) -> float:
+        return float(self.rows("SELECT extract(epoch FROM clock_timestamp())::double precision")[0][0])
+
+    def alone(self, what: str) -> None:
+        self.rows("SELECT pg_advisory_xact_lock(hashtext(?))::text", what)
+
+    def begin(self) -> None:
+        self.change("BEGIN")
+
+    def commit(self) -> None:
+        self.change("COMMIT")
+
+    def rollback(self) -> None:
+        with suppress(psycopg.Error):
+            self._cursor.execute("ROLLBACK")
+
+    def close(self) -> None:
+        with suppress(psycopg.Error):
+            self._db.close()
+
+
+def _first_line(error: Exception) -> str:
+    text = str(error).strip() or type(error).__name__
+    return text.splitlines()[0]

@@ -1,0 +1,236 @@
+"""The transactions of a durable store, written once for every database: work for a `Writer`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from ael.journal import form
+from ael.journal.durable import Fenced, RunRow, RunState, StoreError
+from ael.journal.entry import Entry, Header, State
+from ael.journal.journal import COLUMNS, PUT, kept, to_row
+from ael.journal.writer import Connection
+
+Kept = list[tuple[int, Entry]]
+Claimed = tuple[RunRow, object, Mapping[str, object], Kept]
+
+_HEAD = "run, program, entry, digest, tenant, caller, started, deadline, version"
+_REST = "state, owner, epoch, lease, wake, waits, attempts, cancel, ending, outcome, ended, active"
+_ROW = f"SELECT {_HEAD}, {_REST} FROM ael_run"
+DEAD_AFTER = 5
+"""Claims after which a run that neither parked nor ended is put aside as dead: it ends its workers, not itself (feature A12.11)."""
+
+
+def create(db: Connection, header: Header, input: bytes, pinned: bytes, delay: float) -> bool:
+    """Add a run; False when its id is known."""
+    if db.rows("SELECT 1 FROM ael_run WHERE run = ?", header.run):
+        return False
+    wake = db.now() + delay if delay > 0 else None
+    head = (header.run, header.program, header.entry, header.input, header.tenant, header.caller, header.started, header.deadline)
+    state = RunState.PARKED if wake is not None else RunState.READY
+    db.change(
+        f"INSERT INTO ael_run ({_HEAD}, input, pinned, {_REST}) VALUES ({', '.join('?' * 23)})",
+        *head,
+        header.version,
+        input,
+        pinned,
+        *(state.value, "", 0, 0.0, wake, "its time" if wake is not None else "", 0, None, "", None, None, 0.0),
+    )
+    return True
+
+
+def hold(db: Connection, run: str, owner: str, lease: float) -> Claimed | None:
+    """Claim one run, when nobody has it and it does not wait."""
+    now = db.now()
+    free = "state = 'ready' OR (state = 'parked' AND wake <= ?) OR (state = 'running' AND (lease < ? OR owner = ?))"
+    found = db.rows(f"SELECT epoch FROM ael_run WHERE run = ? AND ({free}){db.skip}", run, now, now, owner)
+    return _take(db, run, int(found[0][0]), owner, now + lease) if found else None
+
+
+def claim(
+    db: Connection, owner: str, programs: Collection[str], slots: int, lease: float, tenants: Mapping[str, int]
+) -> list[Claimed]:
+    """Claim runs for the free slots of a worker: tenants take turns, none above its limit."""
+    if slots <= 0 or not programs:
+        return []
+    now = db.now()
+    if tenants:
+        # A plain count lets two workers pass the limit together: they count one after the other.
+        db.alone("ael tenants")
+    names = ", ".join("?" * len(programs))
+    free = "state = 'ready' OR (state = 'parked' AND wake <= ?) OR (state = 'running' AND lease < ?)"
+    query = f"SELECT run, tenant, epoch FROM ael_run WHERE program IN ({names}) AND ({free}) ORDER BY started LIMIT ?{db.skip}"
+    found = db.rows(query, *programs, now, now, max(64, 8 * slots))
+    running: dict[str, int] = {}
+    if found:
+        counted = "SELECT tenant, COUNT(*) FROM ael_run WHERE state = 'running' AND lease >= ? GROUP BY tenant"
+        running = {tenant: int(count) for tenant, count in db.rows(counted, now)}
+    waiting: dict[str, list[tuple[str, int]]] = {}
+    for run, tenant, epoch in found:
+        waiting.setdefault(tenant, []).append((run, int(epoch)))
+    claimed: list[Claimed] = []
+    while waiting and len(claimed) < slots:
+        # The tenant with the fewest runs under way is next, so that a long queue of one does not hold up the others.
+        tenant = min(waiting, key=lambda name: (running.get(name, 0), name))
+        most = tenants.get(tenant)
+        if most is not None and running.get(tenant, 0) >= most:
+            del waiting[tenant]
+            continue
+        run, epoch = waiting[tenant].pop(0)
+        if not waiting[tenant]:
+            del waiting[tenant]
+        taken = _take(db, run, epoch, owner, now + lease)
+        if taken is not None:
+            claimed.append(taken)
+            running[tenant] = running.get(tenant, 0) + 1
+    return claimed
+
+
+def _take(db: Connection, run: str, epoch: int, owner: str, until: float) -> Claimed | None:
+    attempts = int(db.rows("SELECT attempts FROM ael_run WHERE run = ?", run)[0][0]) + 1
+    if attempts > DEAD_AFTER:
+        why = f"{DEAD_AFTER} workers that took it stopped before it parked or ended"
+        db.change("UPDATE ael_run SET state = 'dead', owner = '', waits = ? WHERE run = ?", why, run)
+        return None
+    taken = db.change(
+        "UPDATE ael_run SET state = 'running', owner = ?, epoch = ?, lease = ?, wake = NULL, waits = '', attempts = ?"
+        " WHERE run = ? AND epoch = ?",
+        *(owner, epoch + 1, until, attempts, run, epoch),
+    )
+    if not taken:
+        return None
+    _take_in(db, run, epoch + 1)
+    row = find(db, run)
+    input, pinned = db.rows("SELECT input, pinned FROM ael_run WHERE run = ?", run)[0]
+    stored = form.read(bytes(pinned))
+    if row is None or not isinstance(stored, dict):
+        raise StoreError(f"the run {run} is damaged")
+    return row, form.read(bytes(input)), stored, kept(db, run)
+
+
+def pulse(db: Connection, owner: str, runs: Mapping[str, int], lease: float) -> tuple[frozenset[str], dict[str, str]]:
+    """Extend leases; the runs that are somebody else's by now, and those to cancel."""
+    until = db.now() + lease
+    lost: set[str] = set()
+    cancel: dict[str, str] = {}
+    for run, epoch in runs.items():
+        query = "UPDATE ael_run SET lease = ? WHERE run = ? AND epoch = ? AND owner = ? AND state = 'running'"
+        if not db.change(query, until, run, epoch, owner):
+            lost.add(run)
+            continue
+        reason = db.rows("SELECT cancel FROM ael_run WHERE run = ?", run)[0][0]
+        if reason is not None:
+            cancel[run] = str(reason)
+    return frozenset(lost), cancel
+
+
+def leave(db: Connection, run: str, epoch: int, changes: Mapping[str, object]) -> None:
+    """Give a run up: it is parked, ready again, or has ended, as `changes` say. Raises `Fenced`. Done twice it changes nothing."""
+    sets = ", ".join(f"{column} = ?" for column in changes)
+    query = f"UPDATE ael_run SET {sets}, owner = '', lease = 0 WHERE run = ? AND epoch = ? AND state = 'running'"
+    if db.change(query, *changes.values(), run, epoch):
+        if changes.get("state") == RunState.PARKED.value:
+            answered = (
+                "state = 'parked' AND (cancel IS NOT NULL OR EXISTS (SELECT 1 FROM ael_signal s WHERE s.run = ael_run.run))"
+            )
+            db.change(f"UPDATE ael_run SET state = 'ready', wake = NULL, waits = '' WHERE run = ? AND {answered}", run)
+        return
+    if not db.rows("SELECT 1 FROM ael_run WHERE run = ? AND epoch = ? AND owner = ''", run, epoch):
+        raise Fenced(run)
+
+
+def answer(db: Connection, run: str, entry: Entry, wake: bool) -> bool:
+    """Leave an answer from outside for a call that waits for it, and let the run go on: it is in the journal with the next claim.
+
+    The holder of a running run numbers its records by itself, so nobody else writes among them.
+    """
+    found = db.rows("SELECT state FROM ael_run WHERE run = ?" + db.share, run)
+    if not found or found[0][0] in ("ended", "dead") or not _waits(db, run, entry.path):
+        return False
+    if db.rows("SELECT 1 FROM ael_signal WHERE run = ? AND path = ?", run, entry.path):
+        return False
+    db.change(f"INSERT INTO ael_signal (run, {COLUMNS}) VALUES ({', '.join('?' * 13)})", run, *to_row(entry))
+    if wake:
+        db.change(
+            "UPDATE ael_run SET state = 'ready', wake = NULL, waits = '', attempts = 0 WHERE run = ? AND state = 'parked'", run
+        )
+    return True
+
+
+def _waits(db: Connection, run: str, path: str) -> bool:
+    """Whether there is a call at `path` that has no answer."""
+    states = [state for (state,) in db.rows("SELECT state FROM ael_entry WHERE run = ? AND path = ?", run, path)]
+    return bool(states) and State.ANSWERED.value not in states
+
+
+def _take_in(db: Connection, run: str, epoch: int) -> None:
+    """Move the answers from outside into the journal."""
+    for row in db.rows(f"SELECT {COLUMNS} FROM ael_signal WHERE run = ? ORDER BY at, path", run):
+        if _waits(db, run, str(row[0])):
+            seq = int(db.rows("SELECT COALESCE(MAX(seq), -1) + 1 FROM ael_entry WHERE run = ?", run)[0][0])
+            db.change(PUT, run, seq, epoch, *row)
+    db.change("DELETE FROM ael_signal WHERE run = ?", run)
+
+
+def cancel(db: Connection, run: str, reason: str) -> bool:
+    """Ask for a run's end; a parked one is woken for it."""
+    if not db.change("UPDATE ael_run SET cancel = ? WHERE run = ? AND state NOT IN ('ended', 'dead')", reason, run):
+        return False
+    db.change("UPDATE ael_run SET state = 'ready', wake = NULL WHERE run = ? AND state = 'parked'", run)
+    return True
+
+
+def find(db: Connection, run: str) -> RunRow | None:
+    """The row of a run."""
+    found = db.rows(f"{_ROW} WHERE run = ?", run)
+    return to_run(found[0]) if found else None
+
+
+def rows(db: Connection, states: Collection[RunState], tenant: str | None, limit: int) -> list[RunRow]:
+    """Rows, the newest first."""
+    where: list[str] = []
+    parameters: list[object] = []
+    if states:
+        where.append(f"state IN ({', '.join('?' * len(states))})")
+        parameters += [state.value for state in states]
+    if tenant is not None:
+        where.append("tenant = ?")
+        parameters.append(tenant)
+    chosen = f" WHERE {' AND '.join(where)}" if where else ""
+    return [to_run(row) for row in db.rows(f"{_ROW}{chosen} ORDER BY started DESC, run LIMIT ?", *parameters, limit)]
+
+
+def prune(db: Connection, before: float, keep: int) -> int:
+    """Forget runs that ended before a time, but the newest `keep`."""
+    ended = "SELECT run FROM ael_run WHERE state IN ('ended', 'dead') ORDER BY ended DESC, run"
+    spared = {run for (run,) in db.rows(f"{ended} LIMIT ?", keep)} if keep else set()
+    old = [run for (run,) in db.rows("SELECT run FROM ael_run WHERE state IN ('ended', 'dead') AND ended < ?", before)]
+    gone = [run for run in old if run not in spared]
+    for run in gone:
+        db.change("DELETE FROM ael_entry WHERE run = ?", run)
+        db.change("DELETE FROM ael_signal WHERE run = ?", run)
+        db.change("DELETE FROM ael_run WHERE run = ?", run)
+    return len(gone)
+
+
+def to_run(row: tuple[Any, ...]) -> RunRow:
+    """A row of `ael_run`."""
+    run, program, entry, digest, tenant, caller, started, deadline, version, *rest = row
+    state, owner, epoch, lease, wake, waits, attempts, reason, ending, outcome, ended, active = rest
+    header = Header(run, program, entry, digest, tenant, caller, float(started), deadline, int(version))
+    kept_outcome = None if outcome is None else form.read(bytes(outcome))
+    return RunRow(
+        header,
+        RunState(state),
+        owner,
+        int(epoch),
+        float(lease),
+        wake,
+        waits,
+        int(attempts),
+        reason,
+        ending,
+        kept_outcome,
+        ended,
+        active,
+    )

@@ -1,0 +1,130 @@
+"""Runs in a SQLite file: write-ahead log, synchronous commits, one writer in this process."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from ael.journal.durable import StoreError
+from ael.journal.schema import upgrade
+from ael.journal.writer import Unreachable
+
+WORDS = {"bytes": "BLOB", "real": "REAL", "table": " WITHOUT ROWID"}
+BUSY = 10.0
+"""Seconds that a commit waits for another process's."""
+NETWORK = frozenset(
+    {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "fuse.sshfs", "fuse.glusterfs", "lustre"}
+)
+"""File systems on which SQLite's locks do not hold between machines."""
+
+
+class SqliteDatabase:
+    """One connection. Raises `StoreError` for a file that cannot hold runs."""
+
+    share = ""
+    skip = ""
+
+    def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
+        refuse_network(path)
+        self._path = path
+        self._clock = clock
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._db = sqlite3.connect(path, timeout=BUSY, isolation_level=None, check_same_thread=False, cached_statements=64)
+        except (sqlite3.Error, OSError) as error:
+            raise StoreError(f"the runs in {path} cannot be opened: {error}") from None
+        try:
+            self._open()
+        except BaseException:
+            self._db.close()
+            raise
+
+    def _open(self) -> None:
+        end = time.monotonic() + BUSY
+        while True:
+            try:
+                self._db.execute("PRAGMA journal_mode = WAL")
+                break
+            except sqlite3.OperationalError as error:
+                # SQLite does not wait by itself where two connections change a file's mode at once.
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() >= end:
+                    raise self._broken(error) from None
+                time.sleep(0.02)
+            except sqlite3.DatabaseError as error:
+                raise self._broken(error) from None
+        self._db.execute("PRAGMA synchronous = FULL")
+        self.begin()
+        try:
+            upgrade(self, WORDS)
+        except BaseException:
+            self.rollback()
+            raise
+        self.commit()
+
+    def rows(self, query: str, *parameters: object) -> list[tuple[Any, ...]]:
+        try:
+            return self._db.execute(query, parameters).fetchall()
+        except sqlite3.Error as error:
+            raise self._broken(error) from None
+
+    def change(self, query: str, *parameters: object) -> int:
+        try:
+            return self._db.execute(query, parameters).rowcount
+        except sqlite3.Error as error:
+            raise self._broken(error) from None
+
+    def now(self) -> float:
+        return self._clock()
+
+    def alone(self, what: str) -> None:
+        """Nothing to do: `BEGIN IMMEDIATE` lets one transaction write at a time."""
+
+    def begin(self) -> None:
+        self.change("BEGIN IMMEDIATE")
+
+    def commit(self) -> None:
+        self.change("COMMIT")
+
+    def rollback(self) -> None:
+        with suppress(sqlite3.Error):
+            self._db.execute("ROLLBACK")
+
+    def close(self) -> None:
+        with suppress(sqlite3.Error):
+            self._db.close()
+
+    def _broken(self, error: sqlite3.Error) -> Exception:
+        """Busy for long: tried again. A full disk, a damaged or foreign file: told."""
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            return Unreachable(f"{self._path} is locked by another process")
+        return StoreError(f"the runs in {self._path} cannot be used: {error}")
+
+
+def refuse_network(path: Path) -> None:
+    """Refuse a file on a network file system, where its locks would not hold (runtime.md, section 5). Raises `StoreError`."""
+    kind = file_system(path)
+    if kind in NETWORK:
+        raise StoreError(f"{path} is on a network file system ({kind}), where SQLite loses runs: use a local disk, or PostgreSQL")
+
+
+def file_system(path: Path, mounts: Path = Path("/proc/self/mounts")) -> str:
+    """The type of the file system that holds `path`; "" where this platform does not say."""
+    try:
+        lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    place = os.path.realpath(path)
+    best, kind = "", ""
+    for line in lines:
+        _, at, found, *_ = [*line.split(" "), "", "", ""]
+        at = at.replace("\\040", " ")
+        inside = place == at or place.startswith(at.rstrip("/") + "/")
+        if inside and len(at) >= len(best):
+            best, kind = at, found
+    return kind

@@ -1,0 +1,209 @@
+"""One thread that writes: what waits is committed together, so that many runs share the cost of a commit (group commit).
+
+A commit is asked for by *eager* work, which somebody waits for before going on. *Lazy* work (answers) rides on the next commit, and has one
+of its own when none comes within `LAZY` seconds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
+
+from ael.data import dataclass
+from ael.journal.durable import StoreError
+
+T = TypeVar("T")
+
+LAZY = 0.02
+"""Seconds that an answer waits for a commit to ride on."""
+BATCH = 512
+"""The most pieces of work in one commit."""
+PATIENCE = 30.0
+"""Seconds for which a database that went away is tried again, before what waits for it fails."""
+
+
+class Unreachable(Exception):
+    """The connection broke: nothing is known of the transaction, and everything in it may be done again."""
+
+
+class Connection(Protocol):
+    """A database as the work in a transaction sees it. Parameters stand as `?`."""
+
+    share: str
+    """What a SELECT ends with so that what it saw holds until the commit."""
+    skip: str
+    """What a SELECT ends with to claim rows that no other transaction is claiming."""
+
+    def rows(self, query: str, *parameters: object) -> list[tuple[Any, ...]]: ...
+
+    def change(self, query: str, *parameters: object) -> int:
+        """Run a statement; the number of rows that it touched."""
+
+    def now(self) -> float:
+        """Seconds since the epoch, by the clock that all users of this database share."""
+
+    def alone(self, what: str) -> None:
+        """Wait until no other transaction holds this lock, and hold it until the commit."""
+
+
+class Database(Connection, Protocol):
+    """A connection with its transactions. All methods may raise `Unreachable` or `StoreError`."""
+
+    def begin(self) -> None: ...
+
+    def commit(self) -> None: ...
+
+    def rollback(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+Work = Callable[[Connection], T]
+
+
+@dataclass(slots=True, eq=False)
+class _Job:
+    work: Callable[[Connection], object]
+    loop: asyncio.AbstractEventLoop
+    future: asyncio.Future[Any]
+    lazy: bool
+    since: float
+    value: object = None
+    error: BaseException | None = None
+
+
+class Writer:
+    """The thread and its queue. Work is done in the order in which it was given; one that fails does not fail its neighbours."""
+
+    def __init__(self, connect: Callable[[], Database], name: str) -> None:
+        self._connect = connect
+        self._name = name
+        self._database: Database | None = None
+        self._queue: deque[_Job] = deque()
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._closing = False
+
+    def submit(self, work: Work[T], *, lazy: bool = False) -> asyncio.Future[T]:
+        """Queue work for the next commit; the future is done when that commit is. Called from an event loop."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
+        with self._changed:
+            if self._closing:
+                raise StoreError("the store of the runs is closed")
+            self._queue.append(_Job(work, loop, future, lazy, time.monotonic()))
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+                self._thread.start()
+            elif not lazy or len(self._queue) == 1:
+                self._changed.notify()
+        return future
+
+    async def close(self) -> None:
+        """Write what waits, close the connection, end the thread."""
+        with self._changed:
+            self._closing = True
+            thread = self._thread
+            self._changed.notify()
+        if thread is not None:
+            await asyncio.get_running_loop().run_in_executor(None, thread.join)
+
+    # --- the thread --------------------------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        while True:
+            batch = self._next()
+            if not batch:
+                break
+            self._write(batch)
+            _resolve(batch)
+        if self._database is not None:
+            self._database.close()
+            self._database = None
+
+    def _next(self) -> list[_Job]:
+        """What goes into the next commit; nothing when the store closes."""
+        with self._changed:
+            while True:
+                if self._queue:
+                    left = self._queue[0].since + LAZY - time.monotonic()
+                    if self._closing or left <= 0 or any(not job.lazy for job in self._queue):
+                        count = min(BATCH, len(self._queue))
+                        return [self._queue.popleft() for _ in range(count)]
+                    self._changed.wait(left)
+                elif self._closing:
+                    return []
+                else:
+                    self._changed.wait()
+
+    def _write(self, batch: list[_Job]) -> None:
+        """One transaction for all; where one of them fails, one for each."""
+        try:
+            if self._together(batch):
+                return
+            for job in batch:
+                self._together([job])
+        except Exception as error:
+            for job in batch:
+                job.error = job.error or error
+
+    def _together(self, batch: list[_Job]) -> bool:
+        """Whether the batch was committed. A single job's failure is its own; of several, somebody's: nothing of them is kept."""
+        end = time.monotonic() + PATIENCE
+        pause = 0.05
+        while True:
+            try:
+                database = self._database
+                if database is None:
+                    database = self._database = self._connect()
+                database.begin()
+                for job in batch:
+                    try:
+                        job.value = job.work(database)
+                    except Unreachable:
+                        raise
+                    except Exception as error:
+                        database.rollback()
+                        if len(batch) == 1:
+                            job.error = error
+                            return True
+                        return False
+                database.commit()
+                return True
+            except Unreachable as lost:
+                self._drop()
+                if time.monotonic() >= end or self._closing:
+                    raise StoreError(f"the database of the runs cannot be reached: {lost}") from None
+                time.sleep(pause)
+                pause = min(1.0, pause * 2)
+
+    def _drop(self) -> None:
+        if self._database is not None:
+            self._database.close()
+            self._database = None
+
+
+def _resolve(batch: list[_Job]) -> None:
+    """Tell each loop what became of its work, in one call for each loop."""
+    loops: dict[asyncio.AbstractEventLoop, list[_Job]] = {}
+    for job in batch:
+        loops.setdefault(job.loop, []).append(job)
+    for loop, jobs in loops.items():
+        try:
+            loop.call_soon_threadsafe(_set, jobs)
+        except RuntimeError:  # the loop is closed: nobody waits any more
+            continue
+
+
+def _set(jobs: list[_Job]) -> None:
+    for job in jobs:
+        if job.future.done():
+            continue
+        if job.error is not None:
+            job.future.set_exception(job.error)
+        else:
+            job.future.set_result(job.value)
