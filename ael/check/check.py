@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from ael.check.body import check_bodies
 from ael.check.checker import Checker
@@ -21,6 +22,7 @@ from ael.check.program import CheckedModule, CheckedProgram
 from ael.check.sign import Signer
 from ael.diagnostics.diagnostic import Bag
 from ael.syntax import nodes as n
+from ael.types.pin import Pins
 
 
 def check_program(
@@ -31,11 +33,12 @@ def check_program(
     extern_allowed: frozenset[str] = frozenset(),
     uses: frozenset[str] = frozenset(),
     remote: frozenset[str] = frozenset(),
+    pins: Pins = MappingProxyType({}),
 ) -> CheckedProgram | None:
     """Check a program. All problems of all modules go to the bag; None when the bag holds an error.
 
     `extern_allowed` are the Python modules that the pack lets `extern` name, `uses` its optional packages, `remote` the services
-    (qualified) that the deployment binds outside of the program.
+    (qualified) that the deployment binds outside of the program, `pins` what `ael.lock` keeps of MCP servers.
     """
     collected = Collected({name: ModuleScope(name, tree) for name, tree in modules.items()}, main, extern_allowed, uses)
     declare(collected, bag)

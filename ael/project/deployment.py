@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import Literal
 
 from ael.data import dataclass, field
+from ael.project.serving import Serving
 from ael.types.spec import BudgetSpec
 
 
@@ -149,6 +150,7 @@ class Deployment:
     """MCP servers by the qualified name of their declaration (`main.crm`)."""
     commands: frozenset[str] = frozenset()
     """The programs that may be started as servers: `command "npx"`."""
+    serving: Serving = field(default_factory=Serving)
     prices: tuple[PriceEntry, ...] = ()
     hosts: frozenset[str] = frozenset()
     denied: frozenset[str] = frozenset()

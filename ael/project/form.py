@@ -24,18 +24,22 @@ PARTS: Mapping[str, str] = {
     "setting": "name value",
     "secret": "name value",
     "host": "value",
+    "command": "value",
+    "mcp": "name value",
     "price": "value options",
     "runs": "value",
     "default": "options",
     "limit": "options",
     "budget": "options",
     "deny": "clauses",
+    "serve": "name value options",
+    "caller": "name value clauses",
+    "listen": "value",
     "node": "name target value clauses options",
     "edge": "name target value clauses options",
-    "mcp": "name target value clauses options",
     "log": "name target value clauses options",
 }
-"""Kind of line -> its parts. The last four are read and formatted, and get their meaning later."""
+"""Kind of line -> its parts. The last three are read and formatted, and get their meaning later."""
 
 FORMS: Mapping[str, str] = {
     "model": '`model NAME = anthropic("claude-haiku-4-5")`',
@@ -46,13 +50,21 @@ FORMS: Mapping[str, str] = {
     "setting": '`setting NAME = "value"`',
     "secret": '`secret NAME = env("VARIABLE")` or `secret NAME = file("path")`',
     "host": '`host "models.example.com"`',
+    "command": '`command "npx"`',
+    "mcp": '`mcp NAME = http("https://…")` or `mcp NAME = stdio("npx", "-y", "server")`',
     "price": '`price "gpt-5-mini" input $0.25 output $2.00`',
     "runs": "`runs = memory`",
     "default": "`default steps 8, tokens 50_000`",
     "limit": "`limit result 32KiB`",
     "budget": "`budget cost $50, tokens 100_000`",
     "deny": "`deny orders.refund`",
+    "serve": '`serve = [NODE, NODE]` or `serve NODE as "name"`',
+    "caller": '`caller alice = bearer(secret("ALICE_TOKEN")) budget cost $1 per day`',
+    "listen": "`listen = http(concurrent: 32, timeout: 60s)`",
 }
+
+OPTIONAL: Mapping[str, str] = {"serve": "name value options", "caller": "clauses"}
+"""Parts that a line of this kind may go without."""
 
 DEFAULT_WORDS = ("steps", "tool_calls", "tokens", "cost", "time", "tool_timeout", "attempts")
 LIMIT_WORDS = ("input", "result", "output", "depth")
@@ -86,7 +98,7 @@ def check_parts(binding: n.Binding) -> None:
             raise Wrong("AEL0814", f"a `{kind}` line has no place for this", node, f"it is written {FORMS[kind]}")
     if kind in FORMS:
         for part in parts:
-            if given[part] is None:
+            if given[part] is None and part not in OPTIONAL.get(kind, ""):
                 raise Wrong("AEL0814", f"this `{kind}` line is not whole", binding, f"it is written {FORMS[kind]}")
 
 

@@ -5,16 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from ael.check.module import resolve
 from ael.data import dataclass
 from ael.diagnostics.diagnostic import Bag
+from ael.project.lock import FILE as LOCK_FILE
+from ael.project.lock import read_lock
 from ael.project.pack import FILE as PACK_FILE
 from ael.project.pack import Pack, find_root, load_pack, report_unreadable
 from ael.project.shipped import shipped
 from ael.source import Source, SourceError, read
 from ael.syntax import nodes as n
 from ael.syntax.parse import parse_module
+from ael.types.pin import Pins
 
 MAX_MODULES = 2_000
 """Modules of one program; more are refused."""
@@ -22,12 +26,17 @@ MAX_MODULES = 2_000
 
 @dataclass(frozen=True)
 class Project:
-    """A program's parsed modules. `root` is the folder that module names are relative to."""
+    """A program's parsed modules. `root` is the folder that module names are relative to.
+
+    `lock` is where the definitions of its MCP servers are pinned (None: it has no servers), `pins` what stands there.
+    """
 
     root: Path
     pack: Pack | None
     main: str
     modules: Mapping[str, n.Module]
+    lock: Path | None = None
+    pins: Pins = MappingProxyType({})
 
 
 def entry_file(path: Path) -> Path:
@@ -56,7 +65,10 @@ def load_project(path: Path, bag: Bag, others: Sequence[Path] = ()) -> Project |
     loader.follow()
     for other in others:
         loader.module(other)
-    return Project(root, pack, main, loader.modules)
+    if not any(isinstance(d, n.McpDecl) for tree in loader.modules.values() for d in tree.declarations):
+        return Project(root, pack, main, loader.modules)
+    lock = root / LOCK_FILE
+    return Project(root, pack, main, loader.modules, lock, read_lock(lock, shown(lock), bag))
 
 
 def shown(path: Path) -> str:

@@ -9,16 +9,18 @@ from ael.check.check import check_program
 from ael.check.program import CheckedProgram
 from ael.data import dataclass, replace
 from ael.diagnostics.diagnostic import Bag, Diagnostic
-from ael.project.bind import bind
+from ael.project.bind import bind, bind_without
 from ael.project.cache import CheckCache, Record
 from ael.project.deployment import Deployment
 from ael.project.load import Project, load_project, module_name, shown
+from ael.project.lock import FILE as LOCK_FILE
 from ael.project.pack import FILE as PACK_FILE
 from ael.project.pack import find_root, report_unreadable
 from ael.project.part import Summary, affected, stand_in, summary
 from ael.project.shipped import shipped
 from ael.source import SourceError, read
 from ael.syntax.parse import parse_deployment, parse_module
+from ael.types.pin import Pins
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,11 @@ class Opened:
     project: Project
     program: CheckedProgram
     deployment: Deployment
+
+    @property
+    def pins(self) -> Pins:
+        """The lock that the program was checked against."""
+        return self.project.pins
 
 
 def open_program(path: Path, bag: Bag, *, deploy: str | None = None) -> Opened | None:
@@ -46,7 +53,7 @@ def check(project: Project, bag: Bag) -> CheckedProgram | None:
     """Check a parsed project."""
     externs = project.pack.externs if project.pack is not None else frozenset[str]()
     uses = project.pack.uses if project.pack is not None else frozenset[str]()
-    return check_program(project.modules, project.main, bag, extern_allowed=externs, uses=uses)
+    return check_program(project.modules, project.main, bag, extern_allowed=externs, uses=uses, pins=project.pins)
 
 
 def load_deployment(project: Project, program: CheckedProgram, name: str | None, bag: Bag) -> Deployment | None:
@@ -54,7 +61,7 @@ def load_deployment(project: Project, program: CheckedProgram, name: str | None,
     file = project.root / ("deploy.ael" if name is None else f"deploy.{name}.ael")
     if not file.is_file():
         if name is None:
-            return Deployment(folder=str(project.root))
+            return bind_without(program, project.root, bag)
         report_unreadable(SourceError(shown(file), f"there is no deployment `{name}`"), bag)
         return None
     try:
@@ -62,7 +69,9 @@ def load_deployment(project: Project, program: CheckedProgram, name: str | None,
     except SourceError as error:
         report_unreadable(error, bag)
         return None
-    return bind(parse_deployment(source, bag), program, project.root, name or "default", bag)
+    packages = project.pack.uses if project.pack is not None else frozenset[str]()
+    tree = parse_deployment(source, bag)
+    return bind(tree, program, project.root, name or "default", bag, packages=packages, pins=project.pins)
 
 
 def check_paths(paths: list[Path], bag: Bag, cache: CheckCache | None = None) -> int:
@@ -81,7 +90,7 @@ def check_paths(paths: list[Path], bag: Bag, cache: CheckCache | None = None) ->
         cache.close()
     library = shipped("stdlib").resolve()
     below = any(library.is_relative_to(path.resolve()) or path.resolve().is_relative_to(library) for path in paths)
-    modules = [file for file in seen if file.name != PACK_FILE and not file.name.startswith("deploy.")]
+    modules = [file for file in seen if file.name not in (PACK_FILE, LOCK_FILE) and not file.name.startswith("deploy.")]
     return sum(below or not file.is_relative_to(library) for file in modules)
 
 
@@ -155,7 +164,7 @@ class _Unit:
         found = [*(d for d in record.diagnostics if _path(d) not in part), *bag.sorted()]
         if bag.errors or any(_path(d) is None for d in found):
             return None
-        cache.keep(self.main.resolve(), True, record.files | files | _paths(project), found, summaries)
+        cache.keep(self.main.resolve(), True, record.files | files | _paths(project) | _lock(project), found, summaries)
         return found
 
     def said(self, cache: CheckCache | None) -> Sequence[Diagnostic]:
@@ -166,7 +175,7 @@ class _Unit:
             return self.record.diagnostics
         if self.project is None:
             self.project = self._load()
-        read_files = set(self.files)
+        read_files = set(self.files) | _lock(self.project)
         program = check(self.project, self.bag) if self.project is not None else None
         if program is not None and self.project is not None:
             for file in sorted(self.project.root.glob("deploy*.ael")):
@@ -200,6 +209,11 @@ def _paths(project: Project | None) -> set[Path]:
     """The files that a project's modules were read from."""
     modules = project.modules.values() if project is not None else ()
     return {tree.source.path.resolve() for tree in modules if tree.source.path is not None}
+
+
+def _lock(project: Project | None) -> set[Path]:
+    """The lock that a project is checked against, there or not: one that comes, goes or changes is a reason to check again."""
+    return {project.lock.resolve()} if project is not None and project.lock is not None else set()
 
 
 def _path(diagnostic: Diagnostic) -> Path | None:

@@ -21,4 +21,10 @@ CODES: dict[str, str] = {
     "AEL0832": "a tool without an implementation",
     "AEL0840": "no such entry",
     "AEL0841": "an input that does not fit",
+    "AEL0842": "an MCP server that nothing binds",
+    "AEL0843": "a wrong address of an MCP server in a deployment",
+    "AEL0844": "a program that may not be started",
+    "AEL0845": "a child process without its package",
+    "AEL0846": "a dangerous variable",
+    "AEL0848": "a tool filter for a tool that is not there",
 }

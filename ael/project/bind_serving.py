@@ -1,0 +1,195 @@
+"""The lines of a deployment about serving: `serve`, `caller` and `listen`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import timedelta
+from difflib import get_close_matches
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+from ael.check.basis import short
+from ael.check.program import CheckedProgram
+from ael.data import replace
+from ael.project.bind_state import ProgramState, construct, matching, subject, value
+from ael.project.form import FORMS, amounts, text_of
+from ael.project.literal import Construct, evaluate
+from ael.project.serving import SECONDS, CallerBinding, Listen, Period, Serving
+from ael.project.wrong import Wrong, listing
+from ael.syntax import nodes as n
+from ael.types.naming import wire_name
+from ael.types.spec import BudgetSpec
+
+CALLER_WORDS = ("steps", "tool_calls", "tokens", "cost")
+"""What a caller's budget limits. Time is the server's: `listen = http(timeout: 60s)`."""
+WIRE_NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
+"""A tool's name in the Model Context Protocol."""
+
+_COUNTS = {"body": 1, "concurrent": 1, "queue": 0, "sessions": 1, "connections": 1}
+_TIMES = ("timeout", "approval", "drain")
+_NAMES = ("hosts", "origins")
+
+
+def serve(state: ProgramState, binding: n.Binding) -> None:
+    """`serve = [answer, classify]`, `serve answer as "ask"`: nodes that are exposed, by their own names or by another."""
+    if binding.subject is not None and binding.value is None and len(binding.options) == 1:
+        option = binding.options[0]
+        name = evaluate(option.values[0]) if option.name.text == "as" and len(option.values) == 1 else None
+        if isinstance(name, str):
+            _expose(state, binding.subject.text, name, binding.subject)
+            return
+    if binding.subject is None and isinstance(binding.value, n.ListLit) and not binding.options:
+        for item in binding.value.items:
+            text = _dotted(item)
+            if text is None:
+                raise Wrong("AEL0814", "this list holds names of nodes", item, f"it is written {FORMS['serve']}")
+            _expose(state, text, None, item)
+        return
+    raise Wrong("AEL0814", "this `serve` line is not whole", binding, f"it is written {FORMS['serve']}")
+
+
+def caller(state: ProgramState, binding: n.Binding) -> None:
+    """`caller alice = bearer(secret("ALICE_TOKEN")) …`: one who may call, with the secret that holds the token."""
+    found = construct(binding, ("bearer",))
+    place = value(binding)
+    token = found.positional[0] if len(found.positional) == 1 else None
+    if token is None:
+        raise Wrong("AEL0814", "a caller is known by a token", place, f"it is written {FORMS['caller']}")
+    secret = text_of(token) if isinstance(token, Construct) and token.name == "secret" else None
+    if secret is None:
+        note = 'write `bearer(secret("NAME"))`, and where it comes from: `secret NAME = env("NAME")`'
+        raise Wrong("AEL0815", "a token is a named secret, never text in a file", place, note)
+    named = dict(found.named)
+    tenant, concurrent = named.pop("tenant", "local"), named.pop("concurrent", None)
+    if not isinstance(tenant, str) or not tenant:
+        raise Wrong("AEL0814", '`tenant` is a name: `tenant: "acme"`', place)
+    if named:
+        raise Wrong("AEL0814", f"`bearer` has no `{next(iter(named))}`", place, "it has `tenant` and `concurrent`")
+    made = CallerBinding(subject(binding).text, secret, tenant)
+    if concurrent is not None:
+        made = replace(made, concurrent=_count("concurrent", concurrent, 1, place))
+    for clause in binding.clauses:
+        match clause:
+            case n.Grants(permissions=paths, deny=False):
+                made = replace(made, grants=_permissions(state, paths))
+            case n.Budget():
+                made = replace(made, budget=_budget(binding, clause), period=_period(clause))
+            case _:
+                raise Wrong("AEL0814", "a caller has `grants` and a `budget`", clause, f"it is written {FORMS['caller']}")
+    state.want(secret, place)
+    state.callers[made.name] = made
+
+
+def listen(state: ProgramState, binding: n.Binding) -> None:
+    """`listen = http(…)`: the limits of the server, and the names that it goes by."""
+    if state.listen is not None:
+        raise Wrong("AEL0813", "`listen` is said twice", binding.kind)
+    found = construct(binding, ("http",))
+    if found.positional:
+        raise Wrong("AEL0814", "the limits of `http` have names", value(binding), f"it is written {FORMS['listen']}")
+    limits: dict[str, Any] = {word: _limit(word, given, value(binding)) for word, given in found.named.items()}
+    state.listen = Listen(**limits)
+
+
+def serving(state: ProgramState) -> Serving:
+    """What the lines said."""
+    return Serving(state.exposed, state.callers, state.listen or Listen())
+
+
+def _expose(state: ProgramState, text: str, given: str | None, place: n.Node) -> None:
+    node = declared_node(state.program, text, place)
+    wire = wire_name(node.removeprefix(f"{state.program.main}.")) if given is None else given
+    if not WIRE_NAME.fullmatch(wire):
+        raise Wrong("AEL0814", "a name for clients has 1 to 128 letters, digits, `_`, `-` and `.`", place)
+    if wire in state.exposed or node in state.exposed.values():
+        what = f"`{wire}`" if wire in state.exposed else f"`{text}`"
+        raise Wrong("AEL0813", f"{what} is served already", place)
+    state.exposed[wire] = node
+
+
+def _permissions(state: ProgramState, paths: Iterable[n.Path]) -> frozenset[str]:
+    found: set[str] = set()
+    for path in paths:
+        spec = state.program.permissions.get(path.text)
+        if spec is None:
+            close = get_close_matches(path.text, state.program.permissions, 1)
+            note = f"did you mean `{close[0]}`?" if close else listing("the program has", state.program.permissions)
+            raise Wrong("AEL0810", f"there is no permission `{path.text}`", path, note)
+        found |= {path.text, *spec.includes}
+    return frozenset(found)
+
+
+def declared_node(program: CheckedProgram, text: str, place: n.Node) -> str:
+    """The qualified name of a node that a line names; one of the main module goes before others. Raises `Wrong` (AEL0810)."""
+    matches = matching(text, program.nodes)
+    own = f"{program.main}.{text}"
+    if own in matches or len(matches) == 1:
+        return own if own in matches else matches[0]
+    if matches:
+        raise Wrong("AEL0810", f"more than one node is called `{text}`", place, listing("say which:", matches))
+    shorts = [short(name) for name in program.nodes]
+    close = get_close_matches(text, shorts, 1)
+    note = f"did you mean `{close[0]}`?" if close else listing("the program has", shorts)
+    raise Wrong("AEL0810", f"the program has no node `{text}`", place, note)
+
+
+def _dotted(node: n.Node) -> str | None:
+    match node:
+        case n.Reference(name=name):
+            return name.text
+        case n.FieldAccess(target=inner, name=name):
+            lead = _dotted(inner)
+            return None if lead is None else f"{lead}.{name.text}"
+        case _:
+            return None
+
+
+def _budget(binding: n.Binding, clause: n.Budget) -> BudgetSpec:
+    options = tuple(n.BindingOption(amount.span, amount.name, (amount.value,)) for amount in clause.amounts)
+    return BudgetSpec(**amounts(replace(binding, options=options), CALLER_WORDS))
+
+
+def _period(clause: n.Budget) -> Period | None:
+    """All amounts of a caller's budget have the same period: it is one account."""
+    said = {amount.per.text if amount.per is not None else None for amount in clause.amounts}
+    if len(said) > 1:
+        raise Wrong("AEL0814", "the amounts of a caller's budget have the same period", clause)
+    period = said.pop() if said else None
+    if period is not None and period not in SECONDS:
+        raise Wrong("AEL0814", f"there is no period `{period}`", clause, listing("there is", SECONDS))
+    return cast("Period | None", period)
+
+
+def _limit(word: str, given: object, place: n.Node) -> object:
+    if word in _COUNTS:
+        return _count(word, given, _COUNTS[word], place)
+    if word in _TIMES:
+        if not isinstance(given, timedelta) or given <= timedelta(0):
+            raise Wrong("AEL0814", f"`{word}` is a time, such as `60s`", place)
+        return int(given / timedelta(milliseconds=1))
+    if word not in _NAMES:
+        raise Wrong("AEL0814", f"`http` has no `{word}`", place, listing("it has", (*_NAMES, *_COUNTS, *_TIMES)))
+    if not isinstance(given, list) or not given or not all(isinstance(one, str) and one for one in given):
+        raise Wrong("AEL0814", f"`{word}` is a list of texts", place)
+    check = _host if word == "hosts" else _origin
+    return tuple(check(one, place) for one in given)
+
+
+def _count(word: str, given: object, least: int, place: n.Node) -> int:
+    if not isinstance(given, int) or isinstance(given, bool) or given < least:
+        raise Wrong("AEL0814", f"`{word}` is a whole number from {least}", place)
+    return given
+
+
+def _host(text: str, place: n.Node) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9.-]+(:[0-9]{1,5})?|\[[0-9A-Fa-f:.]+\](:[0-9]{1,5})?", text):
+        raise Wrong("AEL0814", 'a host is a name, with a port where it has one: `"agents.example.com"`', place)
+    return text.lower()
+
+
+def _origin(text: str, place: n.Node) -> str:
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.netloc or text != f"{parts.scheme}://{parts.netloc}":
+        raise Wrong("AEL0814", 'an origin is a scheme and a host: `"https://app.example.com"`', place)
+    return text.lower()

@@ -1,0 +1,150 @@
+"""What reading a deployment has found so far, and how its lines name what a program declares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+
+from ael.check.basis import short
+from ael.check.program import CheckedProgram
+from ael.data import dataclass
+from ael.diagnostics.diagnostic import Bag
+from ael.project.deployment import (
+    Defaults,
+    McpBinding,
+    ModelBinding,
+    PriceEntry,
+    SecretSource,
+    SizeLimits,
+    StoreBinding,
+    ToolBinding,
+)
+from ael.project.literal import Construct, evaluate
+from ael.project.serving import CallerBinding, Listen
+from ael.project.wrong import Wrong, listing
+from ael.source import Source, Span
+from ael.syntax import nodes as n
+from ael.types.spec import BudgetSpec, ServerSpec
+
+
+@dataclass(frozen=True, eq=False)
+class ServerFacts:
+    """A declared MCP server as a deployment sees it.
+
+    `tools` are those that the program uses, qualified name -> name there; `pinned` the names of all that are pinned, None where
+    nothing is.
+    """
+
+    spec: ServerSpec
+    source: Source
+    span: Span
+    tools: Mapping[str, str]
+    pinned: frozenset[str] | None = None
+
+
+class State:
+    """What can be read without a program that checks: the world, and the MCP servers in it."""
+
+    def __init__(self, source: Source, bag: Bag, packages: frozenset[str], declared: Mapping[str, ServerFacts]) -> None:
+        """`packages` are the optional ones that the pack lists."""
+        self.source = source
+        self.bag = bag
+        self.packages = packages
+        self.declared = declared
+        self.settings: dict[str, object] = {}
+        self.secrets: dict[str, SecretSource] = {}
+        self.hosts: set[str] = set()
+        self.commands: set[str] = set()
+        self.servers: dict[str, McpBinding] = {}
+        self.tools: dict[str, ToolBinding] = {}
+        self.wanted: list[tuple[str, Source, Span]] = []
+        """The secrets that something needs, and where it says so."""
+        self.seen: dict[tuple[str, str], n.Binding] = {}
+
+    def want(self, secret: str, node: n.Node) -> None:
+        """Something in this deployment needs a secret."""
+        self.wanted.append((secret, self.source, node.span))
+
+
+class ProgramState(State):
+    """And what a program declares."""
+
+    def __init__(
+        self,
+        source: Source,
+        bag: Bag,
+        packages: frozenset[str],
+        declared: Mapping[str, ServerFacts],
+        program: CheckedProgram,
+    ) -> None:
+        super().__init__(source, bag, packages, declared)
+        self.program = program
+        self.models: dict[str, ModelBinding] = {}
+        self.stores: dict[str, StoreBinding] = {}
+        self.roles: dict[str, tuple[str, ...]] = {}
+        self.services: dict[str, str] = {}
+        self.prices: list[PriceEntry] = []
+        self.denied: set[str] = set()
+        self.budget = BudgetSpec()
+        self.defaults = Defaults()
+        self.limits = SizeLimits()
+        self.exposed: dict[str, str] = {}
+        self.callers: dict[str, CallerBinding] = {}
+        self.listen: Listen | None = None
+
+
+def once(state: State, binding: n.Binding) -> None:
+    """Raise `Wrong` for a name that is bound already."""
+    kind = binding.kind.text
+    if binding.subject is None and kind != "runs":
+        return
+    name = "" if binding.subject is None else f" {binding.subject.text}"
+    key = (kind, name)
+    if key in state.seen:
+        raise Wrong("AEL0813", f"`{kind}{name}` is bound twice", binding.subject or binding.kind)
+    state.seen[key] = binding
+
+
+def named(binding: n.Binding, kind: str, known: Iterable[str]) -> str:
+    """The qualified name of what a line binds: it is written whole or by its end (`get_customer`, `crm.get_customer`)."""
+    path = subject(binding)
+    names = list(known)
+    matches = matching(path.text, names)
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        raise Wrong("AEL0810", f"more than one {kind} is called `{path.text}`", path, listing("say which:", matches))
+    shorts = [short(name) for name in names]
+    close = get_close_matches(path.text, shorts, 1)
+    note = f"did you mean `{close[0]}`?" if close else listing("the program has", shorts)
+    raise Wrong("AEL0810", f"the program has no {kind} `{path.text}`", path, note)
+
+
+def matching(text: str, names: Iterable[str]) -> list[str]:
+    """Those of the qualified `names` that `text` names."""
+    return [name for name in names if name == text or name.endswith(f".{text}")]
+
+
+def construct(binding: n.Binding, known: tuple[str, ...]) -> Construct:
+    """The value of a line, which is one of the words `known`. Raises `Wrong`, `NotConstant`."""
+    node = value(binding)
+    found = evaluate(node)
+    if not isinstance(found, Construct) or found.name not in known:
+        name = f"`{found.name}`" if isinstance(found, Construct) else "this"
+        message = f"a `{binding.kind.text}` line cannot have {name} as its value"
+        raise Wrong("AEL0814", message, node, listing("there is", known))
+    return found
+
+
+def subject(binding: n.Binding) -> n.Path:
+    """What a line binds. Raises `Wrong`."""
+    if binding.subject is None:
+        raise Wrong("AEL0814", f"`{binding.kind.text}` needs a name", binding.kind)
+    return binding.subject
+
+
+def value(binding: n.Binding) -> n.Expr:
+    """What follows the `=` of a line. Raises `Wrong`."""
+    if binding.value is None:
+        raise Wrong("AEL0814", f"`{binding.kind.text}` needs `= …`", binding)
+    return binding.value
