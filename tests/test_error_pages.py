@@ -20,6 +20,7 @@ OUTSIDE_OF_PROGRAMS = {
     "AEL0832",
     "AEL0840",
     "AEL0841",
+    *(f"AEL086{n}" for n in range(7)),
     "AEL0901",
     "AEL0902",
     "AEL0903",

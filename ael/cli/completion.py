@@ -28,20 +28,45 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _options(name: str) -> dict[str, str]:
-    """The long options of a command with their help."""
-    parser = argparse.ArgumentParser(add_help=True)
-    cast(Command, import_module(f"ael.cli.{name}")).add_arguments(parser)
+    """The long options of a command with their help, those of its actions too."""
+    parser = _parser(name)
+    inner = _actions(parser).values()
     return {
         option: (action.help or "").replace("%", "").replace("'", "")
-        for action in parser._actions
+        for one in (parser, *inner)
+        for action in one._actions
         for option in action.option_strings
         if option.startswith("--")
     }
 
 
+def _parser(name: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(add_help=True)
+    cast(Command, import_module(f"ael.cli.{name}")).add_arguments(parser)
+    return parser
+
+
+def _actions(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """The actions of a command that has some (`ael mcp pin`), each with its own arguments."""
+    found = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    return dict(found[0].choices) if found else {}
+
+
+def _with_actions() -> dict[str, list[str]]:
+    """The commands that have actions, with their names."""
+    return {name: list(actions) for name in COMMANDS if (actions := _actions(_parser(name)))}
+
+
 def bash() -> str:
     """For bash."""
     cases = "\n".join(f"    {name}) words='{' '.join(_options(name))}' ;;" for name in COMMANDS)
+    actions = "\n".join(
+        f"""  if [ "$COMP_CWORD" -eq 2 ] && [ "${{COMP_WORDS[1]}}" = {name} ]; then
+    COMPREPLY=($(compgen -W '{" ".join(words)}' -- "$current"))
+    return
+  fi"""
+        for name, words in _with_actions().items()
+    )
     return f"""\
 _ael() {{
   local current="${{COMP_WORDS[COMP_CWORD]}}" words=''
@@ -49,6 +74,7 @@ _ael() {{
     COMPREPLY=($(compgen -W '{" ".join(COMMANDS)}' -- "$current"))
     return
   fi
+{actions}
   case "${{COMP_WORDS[1]}}" in
 {cases}
   esac
@@ -64,7 +90,10 @@ complete -o filenames -F _ael ael
 def zsh() -> str:
     """For zsh."""
     commands = "\n".join(f"    '{name}:{text}'" for name, text in COMMANDS.items())
-    cases = "\n".join(f"    {name}) _arguments {_described(name)} '*:file:_files' ;;" for name in COMMANDS)
+    inner = _with_actions()
+    cases = "\n".join(
+        f"    {name}) _arguments {_described(name)} {_place(inner.get(name))}'*:file:_files' ;;" for name in COMMANDS
+    )
     return f"""\
 #compdef ael
 _ael() {{
@@ -84,6 +113,10 @@ compdef _ael ael
 """
 
 
+def _place(actions: list[str] | None) -> str:
+    return f"'2:action:({' '.join(actions)})' " if actions else ""
+
+
 def _described(name: str) -> str:
     return " ".join(f"'{option}[{text}]'" for option, text in _options(name).items())
 
@@ -91,6 +124,8 @@ def _described(name: str) -> str:
 def fish() -> str:
     """For fish."""
     lines = [f"complete -c ael -n __fish_use_subcommand -f -a {name} -d '{text}'" for name, text in COMMANDS.items()]
+    for name, actions in _with_actions().items():
+        lines.append(f"complete -c ael -n '__fish_seen_subcommand_from {name}' -f -a '{' '.join(actions)}'")
     for name in COMMANDS:
         for option, text in _options(name).items():
             lines.append(f"complete -c ael -n '__fish_seen_subcommand_from {name}' -l {option[2:]} -d '{text}'")

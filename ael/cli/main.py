@@ -25,6 +25,7 @@ COMMANDS = {
     "preview": "show the exact prompt, tools, size and price of a node before paying",
     "build": "compile a program; `--emit python` shows the code",
     "explain": "explain a diagnostic code",
+    "mcp": "list, pin, compare and call what MCP servers offer",
     "model": "get and list small local models",
     "doctor": "say what this installation has and lacks",
     "completion": "print a shell's completion script",

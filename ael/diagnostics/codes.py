@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ael.diagnostics.catalogue import (
+    commands,
     effects,
     failures,
     later,
@@ -17,7 +18,7 @@ from ael.diagnostics.catalogue import (
     types,
 )
 
-_AREAS = (syntax, names, types, failures, effects, nodes, taint, project, servers, outcomes, later, lints)
+_AREAS = (syntax, names, types, failures, effects, nodes, taint, project, commands, servers, outcomes, later, lints)
 
 TITLES: dict[str, str] = {code: title for area in _AREAS for code, title in area.CODES.items()}
 """Code (`AEL0203`) -> short title, as its page `docs/errors/AEL0203.md` is headed."""

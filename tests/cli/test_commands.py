@@ -52,7 +52,9 @@ def test_every_command_helps(ael: Ael, command: str) -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_an_unknown_option_is_bad_usage(ael: Ael, command: str) -> None:
-    words = {"new": ["x"], "completion": ["bash"], "model": ["list"], "preview": ["main.ael", "asks"]}.get(command, ["main.ael"])
+    words = {"new": ["x"], "completion": ["bash"], "model": ["list"], "preview": ["main.ael", "asks"], "mcp": ["list"]}.get(
+        command, ["main.ael"]
+    )
     ael.write({"main.ael": f"{GOOD}\n{ASKS}"})
     ended = ael(command, *words, "--wibble", "1")
     assert (ended.code, ended.out) == (2, "")
@@ -185,6 +187,9 @@ def test_completion_in_a_real_bash(ael: Ael) -> None:
     assert completed("ael", "che") == ["check"]
     assert completed("ael", "check", "--f") == ["--fix", "--format"]
     assert "--trace" in completed("ael", "run", "--")
+    assert completed("ael", "mcp", "") == ["list", "pin", "diff", "call", "reconnect"]
+    assert completed("ael", "mcp", "p") == ["pin"]
+    assert "--deploy" in completed("ael", "mcp", "pin", "--")
 
 
 def test_completion_of_an_unknown_shell(ael: Ael) -> None:
