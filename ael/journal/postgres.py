@@ -24,6 +24,7 @@ class PostgresDatabase:
     skip = " FOR UPDATE SKIP LOCKED"
 
     def __init__(self, address: str) -> None:
+        self.seen: dict[object, object] = {}
         try:
             self._db = psycopg.connect(address, autocommit=True, connect_timeout=CONNECT, application_name="ael")
         except psycopg.OperationalError as error:

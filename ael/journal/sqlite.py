@@ -14,7 +14,7 @@ from ael.journal.durable import StoreError
 from ael.journal.schema import upgrade
 from ael.journal.writer import Unreachable
 
-WORDS = {"bytes": "BLOB", "real": "REAL", "table": " WITHOUT ROWID"}
+WORDS = {"bytes": "BLOB", "real": "REAL", "table": ""}
 BUSY = 10.0
 """Seconds that a commit waits for another process's."""
 NETWORK = frozenset(
@@ -31,6 +31,7 @@ class SqliteDatabase:
 
     def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
         refuse_network(path)
+        self.seen: dict[object, object] = {}
         self._path = path
         self._clock = clock
         try:

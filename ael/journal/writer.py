@@ -37,6 +37,8 @@ class Connection(Protocol):
     """What a SELECT ends with so that what it saw holds until the commit."""
     skip: str
     """What a SELECT ends with to claim rows that no other transaction is claiming."""
+    seen: dict[object, object]
+    """What the work of this transaction has found out, and the transaction itself keeps true; empty when it begins."""
 
     def rows(self, query: str, *parameters: object) -> list[tuple[Any, ...]]: ...
 
@@ -161,6 +163,7 @@ class Writer:
                 if database is None:
                     database = self._database = self._connect()
                 database.begin()
+                database.seen.clear()
                 for job in batch:
                     try:
                         job.value = job.work(database)
