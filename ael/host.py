@@ -82,16 +82,20 @@ def open_host(
     sinks: Sequence[Sink] = (),
     script: Callable[[str, Sequence[object]], ModelProvider] | None = None,
     models: Mapping[str, BoundModel] | None = None,
+    also: Sequence[str] = (),
 ) -> Host:
     """Bind everything that `entry` (None: the whole program) can reach.
 
-    `models` replaces the deployment's models (tests do that), `script` makes a provider of a `script` statement.
+    `models` replaces the deployment's models (tests do that), `script` makes a provider of a `script` statement, `also` names secrets
+    that are read although no binding needs them.
     Raises `HostError`. Nothing is sent and no file is written yet.
     """
     program, deployment = opened.program, opened.deployment
     unit = lower(program)
     names = frozenset(program.declarations) if entry is None else reachable(program, entry)
     secrets = _Secrets(deployment)
+    for secret in also:
+        secrets.get(secret)
     warnings: list[str] = []
     bound = _models(opened, names, secrets, warnings) if models is None else dict(models)
     stores = {name: _store(deployment, name) for name in program.stores}

@@ -11,6 +11,7 @@ from typing import TextIO
 
 from ael.cli.progress import clean
 from ael.run.ports import ApprovalRequest, Decision
+from ael.run.role import not_a_member
 
 _BLOCK = 65_536
 
@@ -110,15 +111,3 @@ class FixedApprover:
         if refusal is not None:
             return refusal
         return Decision(self.approved, self.user, "" if self.approved else "denied on the command line")
-
-
-def not_a_member(request: ApprovalRequest, user: str, members: Mapping[str, tuple[str, ...]]) -> Decision | None:
-    """The refusal for somebody who does not have the role that decides; `local` in a role means whoever runs the program."""
-    if request.role is None:
-        return None
-    known = members.get(request.role)
-    if known is None:
-        return Decision(False, user, f"the deployment does not say who `{request.role}` is")
-    if user in known or "local" in known:
-        return None
-    return Decision(False, user, f"`{user}` is not in the role `{request.role}`")

@@ -26,6 +26,7 @@ COMMANDS = {
     "build": "compile a program; `--emit python` shows the code",
     "explain": "explain a diagnostic code",
     "mcp": "list, pin, compare and call what MCP servers offer",
+    "serve": "serve a program's nodes to MCP clients",
     "model": "get and list small local models",
     "doctor": "say what this installation has and lacks",
     "completion": "print a shell's completion script",

@@ -1,0 +1,100 @@
+"""Approvals of served runs: the person behind the client is asked, about exactly these arguments; where nobody can be asked, it is a no."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+
+from ael.run.ports import ApprovalRequest, Decision
+from ael.run.role import not_a_member
+from ael.server.flight import Flight
+
+SCHEMA: Mapping[str, object] = {
+    "type": "object",
+    "properties": {
+        "approve": {
+            "type": "boolean",
+            "title": "Approve",
+            "description": "Let this call run, once, with exactly these arguments.",
+        },
+        "reason": {"type": "string", "title": "Reason", "description": "Why not; the program is told.", "maxLength": 500},
+    },
+    "required": ["approve"],
+}
+"""What is asked for: one of the flat forms that every client can show."""
+_SHOWN = 8_000
+
+
+class ServedApprover:
+    """Finds the call that a run belongs to and asks its client. `members`: role -> the callers who may decide for it.
+
+    `known`: callers have tokens; then `local` in a role, which means whoever runs the program, is none of them. `seconds`: how long a
+    person has for an answer.
+    """
+
+    def __init__(self, members: Mapping[str, tuple[str, ...]], *, known: bool, seconds: float) -> None:
+        self.seconds = seconds
+        self.members = {role: tuple(n for n in names if n != "local") for role, names in members.items()} if known else members
+        self.flights: dict[str, Flight] = {}
+
+    async def decide(self, request: ApprovalRequest) -> Decision:
+        """Ask, unless the caller does not have the role that decides."""
+        flight = self.flights.get(request.run)
+        if flight is None:
+            return Decision(False, "nobody", "the client is gone")
+        name = flight.request.caller.name
+        refusal = not_a_member(request, name, self.members)
+        if refusal is not None:
+            return refusal
+        if flight.request.elicit is not None:
+            try:
+                async with asyncio.timeout(self.seconds):
+                    return decision(name, await flight.request.elicit(question(request), SCHEMA))
+            except TimeoutError:
+                return Decision(False, name, f"nobody answered within {self.seconds:g} s")
+        if flight.request.parks:
+            async with flight.turn:
+                open_question = flight.ask(request)
+                try:
+                    return await open_question.answer
+                finally:
+                    flight.closed()
+        return Decision(False, name, "the client cannot ask anybody: it does not support elicitation")
+
+
+def question(request: ApprovalRequest) -> str:
+    """What the person reads: the tool, the arguments, and why."""
+    arguments = json.dumps(request.arguments, ensure_ascii=False, indent=2, default=str)
+    if len(arguments) > _SHOWN:
+        arguments = arguments[:_SHOWN] + "…"
+    role = f" (as {request.role})" if request.role else ""
+    reason = f"\nReason: {request.reason}" if request.reason else ""
+    return f"{request.tool} needs your approval{role}:\n{arguments}{reason}\nDigest of the arguments: {request.digest}"
+
+
+def decision(name: str, content: Mapping[str, object] | None) -> Decision:
+    """A person's answer. Anything but a clear yes is a no."""
+    if content is None:
+        return Decision(False, name, "the person declined")
+    reason = content.get("reason")
+    said = reason[:500] if isinstance(reason, str) else ""
+    if content.get("approve") is True:
+        return Decision(True, name, said)
+    return Decision(False, name, said or "the person said no")
+
+
+def accepted(response: object) -> Mapping[str, object] | None:
+    """The content of an elicitation's result, None unless it was accepted."""
+    if not isinstance(response, Mapping) or response.get("action") != "accept":
+        return None
+    content = response.get("content")
+    return content if isinstance(content, Mapping) else {}
+
+
+def settle(flight: Flight, response: object) -> None:
+    """Give the answer to a parked question."""
+    asked = flight.question
+    if asked is not None and not asked.answer.done():
+        asked.answer.set_result(decision(flight.request.caller.name, accepted(response)))
+    flight.closed()

@@ -1,0 +1,216 @@
+"""Calls of tools as runs: let in, started for a caller, followed, cancelled with their client, ended in a typed answer."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+
+from ael.host import Host
+from ael.project.serving import Listen
+from ael.run import events as e
+from ael.run.bindings import Options
+from ael.run.entry import decoded
+from ael.run.outcome import Faulted, Outcome
+from ael.run.run import Run
+from ael.server.answer import answer, failed
+from ael.server.approval import SCHEMA, ServedApprover, question, settle
+from ael.server.exposure import ExposedTool
+from ael.server.flight import Flight, Request
+from ael.server.gate import Full, Gate
+from ael.types.fault import FaultKind
+from ael.types.problem import DecodeError
+
+APPROVAL = "approval"
+"""The key of the one question that an `input_required` answer holds."""
+RETRY_AFTER = 1
+"""Seconds after which a client that found no room may try again."""
+_LAST_REPORT = 1.0
+
+
+class StaleState(Exception):
+    """A `requestState` that is not of a call that waits, or of another call than this."""
+
+
+@dataclass(frozen=True)
+class InputRequired:
+    """The call waits for a person: the client asks, and calls again with the answer and the state."""
+
+    message: str
+    schema: Mapping[str, object]
+    state: str
+
+
+Answered = dict[str, object] | InputRequired
+
+
+class Calls:
+    """All calls of one server. `close` ends them: first those that end by themselves in time, then the others."""
+
+    def __init__(self, host: Host, listen: Listen, approver: ServedApprover) -> None:
+        self._host = host
+        self._listen = listen
+        self._approver = approver
+        self.gate = Gate(listen.concurrent, listen.queue)
+        self.draining = False
+        self._flights: set[Flight] = set()
+        self._parked: dict[str, tuple[Flight, asyncio.TimerHandle]] = {}
+
+    @property
+    def in_flight(self) -> int:
+        """Runs that have not ended."""
+        return len(self._flights)
+
+    def misfit(self, tool: ExposedTool, arguments: Mapping[str, object]) -> str | None:
+        """What is wrong with arguments, in words that a model can act on; None when they fit."""
+        try:
+            decoded(self._host.engine.input(tool.node), arguments)
+        except DecodeError as error:
+            return error.text
+        return None
+
+    async def call(self, request: Request) -> Answered:
+        """Run the tool. Cancelling the waiter cancels the run. Never raises for what a run does."""
+        problem = self.misfit(request.tool, request.arguments)
+        if problem is not None:
+            return failed(FaultKind.BAD_ARGUMENTS, f"the arguments do not fit: {problem}")
+        if self.draining:
+            return failed(FaultKind.UNAVAILABLE, "the server is shutting down", None, {"retry_after": RETRY_AFTER})
+        try:
+            await self.gate.enter(request.caller)
+        except Full as full:
+            return failed(FaultKind.UNAVAILABLE, full.message, None, {"retry_after": RETRY_AFTER})
+        if self.draining:
+            self.gate.leave(request.caller)
+            return failed(FaultKind.UNAVAILABLE, "the server is shutting down", None, {"retry_after": RETRY_AFTER})
+        return await self._follow(self._start(request), request)
+
+    async def go_on(self, state: str, request: Request, response: object) -> Answered:
+        """The client calls again about a question. Raises `StaleState`: only the same caller, tool and arguments fit."""
+        found = self._parked.get(state)
+        if found is None or not found[0].fits(request.caller, request.digest):
+            raise StaleState
+        flight, timer = self._parked.pop(state)
+        timer.cancel()
+        if response is None:
+            # The client came back without an answer: it is asked again, as the protocol wants it.
+            return self._park(flight)
+        settle(flight, response)
+        return await self._follow(flight, request)
+
+    async def close(self) -> None:
+        """Let the calls in flight end by themselves for the drain's time, then cancel them, and wait until their answers are out."""
+        self.draining = True
+        waiting = {flight.ended for flight in self._flights if flight.question is None}
+        for flight in [flight for flight in self._flights if flight.question is not None]:
+            flight.run.cancel("the server is shutting down")
+        if waiting:
+            await asyncio.wait(waiting, timeout=self._listen.drain / 1000)
+        for flight in list(self._flights):
+            flight.run.cancel("the server is shutting down")
+        left = {flight.ended for flight in self._flights}
+        if left:
+            await asyncio.wait(left, timeout=self._listen.drain / 1000)
+
+    # --- one call -----------------------------------------------------------------------------------------------------
+
+    def _start(self, request: Request) -> Flight:
+        caller, clock = request.caller, self._host.bindings.clock
+        options = Options(
+            tenant=caller.tenant,
+            caller=caller.name,
+            caller_layer=caller.layer,
+            tenant_account=caller.account,
+            deadline=clock.now() + self._listen.timeout / 1000,
+            trace_parent=request.trace_parent,
+        )
+        run = self._host.engine.start(request.tool.node, request.arguments, options)
+        flight = Flight(request, run, asyncio.ensure_future(run.outcome()))
+        self._flights.add(flight)
+        self._approver.flights[run.id] = flight
+        flight.ended.add_done_callback(lambda _: self._land(flight))
+        return flight
+
+    def _land(self, flight: Flight) -> None:
+        self._flights.discard(flight)
+        self._approver.flights.pop(flight.run.id, None)
+        self.gate.leave(flight.request.caller)
+        parked = self._parked.pop(flight.token, None)
+        if parked is not None:
+            parked[1].cancel()
+        if not flight.ended.cancelled():
+            self._tell(flight, flight.ended.result())
+
+    def _tell(self, flight: Flight, outcome: Outcome) -> None:
+        """A crash is for the operator: the client was told only which run it was."""
+        if isinstance(outcome, Faulted) and outcome.kind is FaultKind.CRASHED:
+            print(f"ael serve: run {flight.run.id} of {flight.request.tool.node} crashed: {outcome.message}", file=sys.stderr)
+
+    async def _follow(self, flight: Flight, request: Request) -> Answered:
+        """Wait for the end or for a question, telling the client what happens meanwhile."""
+        pump = asyncio.ensure_future(_pump(flight.run, request)) if request.report is not None else None
+        asked = asyncio.ensure_future(flight.asked.wait())
+        try:
+            await asyncio.wait({flight.ended, asked}, return_when=asyncio.FIRST_COMPLETED)
+            if not flight.ended.done():
+                return self._park(flight)
+            if pump is not None:
+                # What was told before the end comes before the answer; a client that does not read is not waited for.
+                await asyncio.wait({pump}, timeout=_LAST_REPORT)
+            return answer(request.tool, flight.run.id, flight.ended.result())
+        except asyncio.CancelledError:
+            flight.run.cancel("the client cancelled the call")
+            raise
+        finally:
+            asked.cancel()
+            if pump is not None:
+                pump.cancel()
+                with suppress(asyncio.CancelledError):
+                    await pump
+
+    def _park(self, flight: Flight) -> InputRequired:
+        """The call waits without its client, who has the time of an approval to come back."""
+        asked = flight.question
+        assert asked is not None
+        seconds = self._listen.approval / 1000
+        timer = asyncio.get_running_loop().call_later(seconds, flight.run.cancel, f"nobody answered within {seconds:g} s")
+        self._parked[flight.token] = (flight, timer)
+        return InputRequired(question(asked.request), SCHEMA, flight.token)
+
+
+async def _pump(run: Run, request: Request) -> None:
+    """Tell the client what the run does: which node, turn or tool, never content."""
+    report = request.report
+    assert report is not None
+    count = 0
+    async for event in run.events():
+        said = words(event)
+        if said is not None:
+            count += 1
+            try:
+                await report(count, said)
+            except Exception:  # the client is gone; its call is cancelled by whoever sees that
+                return
+
+
+def words(event: e.Event) -> str | None:
+    """An event as progress, None for what is nobody's but the operator's."""
+    match event:
+        case e.NodeStarted(node=node):
+            return f"node {_short(node)}"
+        case e.TurnStarted(node=node, turn=turn):
+            return f"node {_short(node)}: model turn {turn}"
+        case e.ToolStarted(tool=tool):
+            return f"tool {_short(tool)}"
+        case e.ToolFinished(tool=tool, ending=ending):
+            return f"tool {_short(tool)}: {ending}"
+        case e.ApprovalAsked(tool=tool):
+            return f"tool {_short(tool)}: waits for an approval"
+        case _:
+            return None
+
+
+def _short(name: str) -> str:
+    return name.rpartition(".")[2]

@@ -1,0 +1,56 @@
+"""A connection of the HTTP server with two limits that uvicorn has not: how large and how slow the head of a request may be."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+
+HEAD_SECONDS = 20.0
+MAX_HEAD = 64 * 1024
+
+
+class Connection(HttpToolsProtocol):
+    """Closes when a head is not whole in time, or is larger than `MAX_HEAD` bytes. Nothing is answered then: it is no request."""
+
+    head_seconds = HEAD_SECONDS
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._head = 0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """A client came: its first head is due."""
+        super().connection_made(transport)
+        self._due()
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes came; those of a head that is not whole yet are counted."""
+        before: RequestResponseCycle | None = self.cycle
+        super().data_received(data)
+        if self.transport.is_closing():
+            self._settle()
+        elif self.cycle is not before:
+            self._settle()
+            self._head = 0
+        elif before is None or before.response_complete:
+            self._head += len(data)
+            if self._head > MAX_HEAD:
+                self.transport.close()
+            elif self._timer is None:
+                self._due()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The client is gone."""
+        self._settle()
+        super().connection_lost(exc)
+
+    def _due(self) -> None:
+        self._timer = self.loop.call_later(self.head_seconds, self.transport.close)
+
+    def _settle(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None

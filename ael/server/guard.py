@@ -1,0 +1,236 @@
+"""What stands before the protocol on HTTP: who asks from where and for whom, how large and how slow a request may be, and is it JSON.
+
+An ASGI application around another. A caller is authenticated before anything is decoded (services.md). The SDK behind it reads JSON
+leniently (`NaN`, a key twice), quotes its parser in errors, waits for a body for ever, and lets the second of two requests with one id
+take the answer of the first: so a body is read here, within its size and time, strictly, and handed on whole.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ael.project.serving import Listen
+from ael.server.caller import Caller, Callers
+from ael.types.json import JsonError, read
+from ael.types.limits import MAX_DEPTH, Limits
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+PATH = "/mcp"
+BODY_SECONDS = 20.0
+"""How long a whole request body may take to arrive."""
+_PARSE_ERROR, _INVALID_REQUEST = -32700, -32600
+_REALM = 'Bearer realm="ael"'
+_DEPTH = Limits(depth=MAX_DEPTH)
+
+
+@dataclass(frozen=True)
+class Refused(Exception):
+    """A request that is not let in: the status, a sentence, and headers that belong to the status."""
+
+    status: int
+    message: str
+    headers: tuple[tuple[str, str], ...] = ()
+    code: int = _INVALID_REQUEST
+
+
+@dataclass(eq=False)
+class Guard:
+    """`callers` empty: whoever reaches this server is `local`. `admit` makes the inner application's scope know the caller.
+
+    `names` are the hosts that the server goes by, lower case, with or without a port. `ready` says whether new calls are taken.
+    """
+
+    inner: App
+    listen: Listen
+    callers: Callers
+    local: Caller
+    names: frozenset[str]
+    admit: Callable[[Scope, Caller], None]
+    ready: Callable[[], bool]
+    body_seconds: float = BODY_SECONDS
+    _open: set[tuple[str, str]] = field(default_factory=set)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            return
+        headers = _headers(scope)
+        try:
+            if scope["path"] in ("/healthz", "/readyz"):
+                up = scope["path"] == "/healthz" or self.ready()
+                await _reply(send, 200 if up else 503, {"status": "ok" if up else "draining"})
+                return
+            if scope["path"] != PATH:
+                raise Refused(404, f"there is nothing here; the Model Context Protocol is at {PATH}")
+            self._from_where(headers)
+            self.admit(scope, self._who(headers))
+            if scope["method"] != "POST":
+                await self.inner(scope, receive, send)
+                return
+            body = await self._body(headers, receive)
+        except Refused as refused:
+            error = {"code": refused.code, "message": refused.message}
+            await _reply(send, refused.status, {"jsonrpc": "2.0", "id": None, "error": error}, refused.headers)
+            return
+        await self._post(scope, body, receive, send)
+
+    # --- who and from where -------------------------------------------------------------------------------------------
+
+    def _from_where(self, headers: Mapping[str, list[str]]) -> None:
+        """A page in a browser cannot reach a server on this machine under a name of its own (rebinding)."""
+        hosts = headers.get("host", [])
+        if len(hosts) != 1 or not _known(hosts[0].lower(), self.names):
+            raise Refused(403, "this server does not go by that host; `listen = http(hosts: […])` names those that it does")
+        for origin in headers.get("origin", []):
+            scheme, _, host = origin.lower().partition("://")
+            own = scheme in ("http", "https") and _known(host, self.names)
+            if not own and origin.lower() not in self.listen.origins:
+                raise Refused(403, "requests from that origin are not taken; `listen = http(origins: […])` names those that are")
+
+    def _who(self, headers: Mapping[str, list[str]]) -> Caller:
+        if not self.callers:
+            return self.local
+        given = headers.get("authorization", [])
+        if len(given) == 0:
+            raise Refused(401, "say who you are: `Authorization: Bearer TOKEN`", (("www-authenticate", _REALM),))
+        caller = self.callers.of(given[0]) if len(given) == 1 else None
+        if caller is None:
+            said = f'{_REALM}, error="invalid_token"'
+            raise Refused(401, "this token is nobody's", (("www-authenticate", said),))
+        return caller
+
+    # --- the body -----------------------------------------------------------------------------------------------------
+
+    async def _body(self, headers: Mapping[str, list[str]], receive: Receive) -> bytes:
+        limit = self.listen.body
+        close = (("connection", "close"),)
+        if headers.get("content-encoding", ["identity"]) != ["identity"]:
+            raise Refused(415, "a request body is not compressed", close)
+        kind = headers.get("content-type", [""])[0].partition(";")[0].strip().lower()
+        if kind != "application/json":
+            raise Refused(415, "a request body is `application/json`", close)
+        declared = headers.get("content-length", [""])[0]
+        if declared.isdecimal() and int(declared) > limit:
+            raise Refused(413, f"a request has at most {limit:,} bytes", close)
+        parts = bytearray()
+        try:
+            async with asyncio.timeout(self.body_seconds):
+                more = True
+                while more:
+                    message = await receive()
+                    if message["type"] != "http.request":
+                        raise Refused(400, "the request ended before its body", close)
+                    parts += message.get("body", b"")
+                    if len(parts) > limit:
+                        raise Refused(413, f"a request has at most {limit:,} bytes", close)
+                    more = message.get("more_body", False)
+        except TimeoutError:
+            raise Refused(408, f"the request's body did not come within {self.body_seconds:g} s", close) from None
+        return bytes(parts)
+
+    async def _post(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
+        try:
+            message = strict(body, self.listen.body)
+        except Refused as refused:
+            error = {"code": refused.code, "message": refused.message}
+            await _reply(send, refused.status, {"jsonrpc": "2.0", "id": None, "error": error})
+            return
+        key = _key(scope, message)
+        if key is not None and key in self._open:
+            error = {"code": _INVALID_REQUEST, "message": "a request with this id is still open"}
+            await _reply(send, 400, {"jsonrpc": "2.0", "id": message["id"], "error": error})
+            return
+        if key is not None:
+            self._open.add(key)
+        exchange = Exchange(body, receive, send)
+        scope[EXCHANGE] = exchange
+        try:
+            await self.inner(scope, exchange.receive, exchange.send)
+        finally:
+            if key is not None:
+                self._open.discard(key)
+            exchange.over()
+
+
+EXCHANGE = "ael.exchange"
+"""Key of an ASGI scope: the `Exchange` of this request."""
+
+
+class Exchange:
+    """One request and its answer. `on_left` is called when the client goes before it has the whole answer."""
+
+    def __init__(self, body: bytes, receive: Receive, send: Send) -> None:
+        self._body: bytes | None = body
+        self._receive = receive
+        self._send = send
+        self.complete = False
+        self.on_left: Callable[[], None] | None = None
+
+    async def receive(self) -> Message:
+        """The body at once, then what the client does: nothing but leave."""
+        if self._body is not None:
+            body, self._body = self._body, None
+            return {"type": "http.request", "body": body, "more_body": False}
+        return await self._receive()
+
+    async def send(self, message: Message) -> None:
+        """Pass a part of the answer on."""
+        await self._send(message)
+        if message["type"] == "http.response.body" and not message.get("more_body", False):
+            self.complete = True
+
+    def over(self) -> None:
+        """The exchange has ended, one way or another."""
+        if not self.complete and self.on_left is not None:
+            self.on_left()
+
+
+def strict(body: bytes, limit: int) -> dict[str, Any]:
+    """The one message of a body. Raises `Refused`."""
+    try:
+        message = read(body, _DEPTH, max_bytes=limit)
+    except JsonError as error:
+        raise Refused(400, f"no JSON that is taken: {error.message}", code=_PARSE_ERROR) from None
+    if not isinstance(message, dict):
+        raise Refused(400, "a body is one message; batches are not taken")
+    return message
+
+
+def _key(scope: Scope, message: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Of a request within a session of the older protocol: what no other open request may have."""
+    session = _headers(scope).get("mcp-session-id", [""])[0]
+    given = message.get("id")
+    if not session or "method" not in message or not isinstance(given, str | int):
+        return None
+    return session, str(given)
+
+
+def _known(host: str, names: frozenset[str]) -> bool:
+    """Whether a host, which may carry a port, is one of the names; a name without a port stands for every port."""
+    if host in names:
+        return True
+    bare, colon, port = host.rpartition(":")
+    return bool(colon) and port.isdecimal() and bare in names
+
+
+def _headers(scope: Scope) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name, value in scope["headers"]:
+        found.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
+    return found
+
+
+async def _reply(send: Send, status: int, body: Mapping[str, object], headers: tuple[tuple[str, str], ...] = ()) -> None:
+    data = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
+    own = [("content-type", "application/json"), ("content-length", str(len(data))), ("cache-control", "no-store"), *headers]
+    await send({"type": "http.response.start", "status": status, "headers": [(k.encode(), v.encode("latin-1")) for k, v in own]})
+    await send({"type": "http.response.body", "body": data})

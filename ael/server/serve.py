@@ -1,0 +1,97 @@
+"""`ael serve --mcp`: a checked program becomes an MCP server, over HTTP or over standard input and output."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ael.host import Host, HostError, open_host
+from ael.net.redact import Redactor
+from ael.project.program import Opened
+from ael.server import http, stdio
+from ael.server.approval import ServedApprover
+from ael.server.caller import Callers, local_caller
+from ael.server.calls import Calls
+from ael.server.exposure import described, expose
+from ael.server.protocol import Protocol
+from ael.server.stop import Stop
+
+
+@dataclass(frozen=True)
+class Where:
+    """`host` and `port` of HTTP, or neither: standard input and output."""
+
+    host: str | None = None
+    port: int = 0
+
+
+def serve(opened: Opened, where: Where, chosen: Sequence[str] = ()) -> int:
+    """Serve until a signal, or until the client on standard input is gone. Gives the exit code. Raises `HostError`."""
+    serving = opened.deployment.serving
+    tools = expose(opened, chosen)
+    if where.host is not None and not serving.callers and not http.is_loopback(where.host):
+        note = 'name who may call: `caller alice = bearer(secret("ALICE_TOKEN"))` in the deployment'
+        raise HostError("AEL0873", f"a server on {where.host} is open to others, and no caller is named", note)
+    approver = ServedApprover(opened.deployment.roles, known=bool(serving.callers), seconds=serving.listen.approval / 1000)
+    host = open_host(opened, approver=approver, also=[caller.secret for caller in serving.callers.values()])
+    clock = host.bindings.clock
+    callers = Callers(serving.callers.values(), host.bindings.secrets, clock.now)
+    _log_to_stderr(Redactor(host.bindings.secrets.values()))
+    for warning in host.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    for line in described(tools, opened.program):
+        print(f"ael serve: {line}", file=sys.stderr)
+    calls = Calls(host, serving.listen, approver)
+    name = opened.project.pack.name if opened.project.pack is not None else opened.program.main
+    if where.host is None:
+        protocol = Protocol(name, tools, calls, local_caller())
+        return asyncio.run(_stdio(host, protocol, calls, serving.listen.body))
+    bound = http.bind(where.host, where.port)
+    protocol = Protocol(name, tools, calls, None)
+    return asyncio.run(_http(host, protocol, calls, callers, opened, bound, where.host))
+
+
+async def _stdio(host: Host, protocol: Protocol, calls: Calls, size: int) -> int:
+    stop = Stop()
+    async with host:
+        with stop.on_signals(), stdio.claimed() as (source, target):
+            await stdio.serve(protocol, calls, size, source, target, stop)
+    return 0
+
+
+async def _http(
+    host: Host, protocol: Protocol, calls: Calls, callers: Callers, opened: Opened, bound: socket.socket, name: str
+) -> int:
+    stop = Stop()
+    listen = opened.deployment.serving.listen
+    async with host:
+        with stop.on_signals():
+            await http.serve(protocol, calls, listen, callers, local_caller(), bound, name, stop)
+    return 0
+
+
+class _Masked(logging.Formatter):
+    """A line without the values of secrets, and without tracebacks: those may quote arguments."""
+
+    def __init__(self, mask: Redactor) -> None:
+        super().__init__("ael serve: %(name)s: %(message)s")
+        self._mask = mask
+
+    def format(self, record: logging.LogRecord) -> str:
+        record.exc_info = record.exc_text = record.stack_info = None
+        return self._mask(super().format(record))
+
+
+def _log_to_stderr(mask: Redactor) -> None:
+    """Errors of the SDK and of uvicorn, on standard error."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Masked(mask))
+    for name in ("mcp", "uvicorn", "sse_starlette", "asyncio"):
+        logger = logging.getLogger(name)
+        logger.handlers[:] = [handler]
+        logger.setLevel(logging.ERROR)
+        logger.propagate = False
