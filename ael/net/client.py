@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import re
 import ssl
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 
@@ -115,11 +115,18 @@ class Client:
         self._bound: _Bound | None = None
 
     async def send(
-        self, where: Target, body: Sequence[bytes] = (), headers: Sequence[str] = (), *, deadline: float | None = None
+        self,
+        where: Target,
+        body: Sequence[bytes] = (),
+        headers: Sequence[str] = (),
+        *,
+        deadline: float | None = None,
+        going_out: Callable[[], None] | None = None,
     ) -> Response:
         """Send a request; the response comes back as soon as its headers are here. `deadline`: seconds for the whole exchange.
 
-        `headers` are further lines from `header_line`. Raises `NetError`. The caller closes the response.
+        `headers` are further lines from `header_line`; `going_out` is called just before the first byte leaves, so that who is cancelled
+        knows whether the server may have seen it. Raises `NetError`. The caller closes the response.
         """
         loop = asyncio.get_running_loop()
         pool = self._pool(loop)
@@ -128,6 +135,8 @@ class Client:
         head = b"%bcontent-length: %d\r\n%b\r\n" % (where.head, sum(map(len, body)), extra)
         try:
             connection = await self._take(pool, where, until)
+            if going_out is not None:
+                going_out()
             try:
                 return await self._exchange(connection, where, head, body, until)
             except NetError as problem:

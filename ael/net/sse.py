@@ -23,11 +23,17 @@ class Event:
 
 
 class EventParser:
-    """Bytes in, whole events out; what is unfinished is kept, up to the limit."""
+    """Bytes in, whole events out; what is unfinished is kept, up to the limit.
 
-    __slots__ = ("_buffer", "_limit", "_start")
+    `last_id` is the id of the last whole event that had one; `retry` the milliseconds that the server last asked to wait before the
+    stream is opened again.
+    """
+
+    __slots__ = ("_buffer", "_limit", "_start", "last_id", "retry")
 
     def __init__(self, limit: int = MAX_EVENT_BYTES) -> None:
+        self.last_id: bytes | None = None
+        self.retry: int | None = None
         self._buffer = b""
         self._limit = limit
         self._start = True
@@ -57,20 +63,25 @@ class EventParser:
         for block in blocks:
             if block.startswith(b"data: ") and b"\n" not in block:
                 events.append(Event(b"", block[6:]))
-            elif (event := _event(block)) is not None:
+            elif (event := self._event(block)) is not None:
                 events.append(event)
         return events
 
-
-def _event(block: bytes) -> Event | None:
-    name, data = b"", []
-    for line in block.split(b"\n"):
-        field, _, value = line.partition(b":")
-        if field == b"data":
-            data.append(value.removeprefix(b" "))
-        elif field == b"event":
-            name = value.removeprefix(b" ")
-    return Event(name, b"\n".join(data)) if data else None
+    def _event(self, block: bytes) -> Event | None:
+        name, data = b"", []
+        for line in block.split(b"\n"):
+            field, _, value = line.partition(b":")
+            value = value.removeprefix(b" ")
+            match field:
+                case b"data":
+                    data.append(value)
+                case b"event":
+                    name = value
+                case b"id" if b"\0" not in value:
+                    self.last_id = value
+                case b"retry" if value.isdigit() and len(value) < 10:
+                    self.retry = int(value)
+        return Event(name, b"\n".join(data)) if data else None
 
 
 class EventStream:
@@ -82,6 +93,16 @@ class EventStream:
         self._response = response
         self._parser = EventParser(limit)
         response.idle_by_touch()
+
+    @property
+    def last_id(self) -> bytes | None:
+        """The id of the last event that had one."""
+        return self._parser.last_id
+
+    @property
+    def retry(self) -> int | None:
+        """Milliseconds that the server wants to be left alone before the stream is opened again."""
+        return self._parser.retry
 
     async def batch(self) -> list[Event] | None:
         """The next events, at least one; None at the end of the response. Raises `NetError`, also when only keep-alives come."""
