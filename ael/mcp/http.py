@@ -48,7 +48,8 @@ class HttpTransport:
 
     async def send(self, exchange: Exchange) -> None:
         session = self.session
-        headers = [*self._headers(), *exchange.headers]
+        # In the stateless era a request brings all of its headers itself.
+        headers = exchange.headers or self._headers()
         response = await self._web.ask(
             "POST", exchange.body, headers, exchange.left, endless=exchange.stream, going_out=exchange.going_out
         )
