@@ -37,7 +37,7 @@ class RunState(StrEnum):
 class RunRow:
     """A run as its store knows it. Times in seconds since the epoch; `waits` says what a parked run waits for, `wake` until when at most.
 
-    `attempts` counts the claims after which the run neither parked nor ended; `ending` is the word of the outcome, `outcome` its record.
+    `attempts` counts the claims in a row after which the run got no further; `ending` is the word of the outcome, `outcome` its record.
     """
 
     header: Header

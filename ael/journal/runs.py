@@ -18,7 +18,7 @@ _HEAD = "run, program, entry, digest, tenant, caller, started, deadline, version
 _REST = "state, owner, epoch, lease, wake, waits, attempts, cancel, ending, outcome, ended, active"
 _ROW = f"SELECT {_HEAD}, {_REST} FROM ael_run"
 DEAD_AFTER = 5
-"""Claims after which a run that neither parked nor ended is put aside as dead: it ends its workers, not itself (feature A12.11)."""
+"""Claims in a row, each without a new record, after which a run is put aside as dead: it ends its workers (feature A12.11)."""
 
 
 def create(db: Connection, header: Header, input: bytes, pinned: bytes, delay: float) -> bool:
@@ -29,12 +29,12 @@ def create(db: Connection, header: Header, input: bytes, pinned: bytes, delay: f
     head = (header.run, header.program, header.entry, header.input, header.tenant, header.caller, header.started, header.deadline)
     state = RunState.PARKED if wake is not None else RunState.READY
     db.change(
-        f"INSERT INTO ael_run ({_HEAD}, input, pinned, {_REST}) VALUES ({', '.join('?' * 23)})",
+        f"INSERT INTO ael_run ({_HEAD}, input, pinned, {_REST}, reached) VALUES ({', '.join('?' * 24)})",
         *head,
         header.version,
         input,
         pinned,
-        *(state.value, "", 0, 0.0, wake, "its time" if wake is not None else "", 0, None, "", None, None, 0.0),
+        *(state.value, "", 0, 0.0, wake, "its time" if wake is not None else "", 0, None, "", None, None, 0.0, 0),
     )
     return True
 
@@ -87,15 +87,17 @@ def claim(
 
 
 def _take(db: Connection, run: str, epoch: int, owner: str, until: float) -> Claimed | None:
-    attempts = int(db.rows("SELECT attempts FROM ael_run WHERE run = ?", run)[0][0]) + 1
+    attempts, reached = db.rows("SELECT attempts, reached FROM ael_run WHERE run = ?", run)[0]
+    written = int(db.rows("SELECT COUNT(*) FROM ael_entry WHERE run = ?", run)[0][0])
+    attempts = 1 if written > reached else int(attempts) + 1
     if attempts > DEAD_AFTER:
-        why = f"{DEAD_AFTER} workers that took it stopped before it parked or ended"
+        why = f"{DEAD_AFTER} workers that took it, one after the other, stopped before it got any further"
         db.change("UPDATE ael_run SET state = 'dead', owner = '', waits = ? WHERE run = ?", why, run)
         return None
     taken = db.change(
-        "UPDATE ael_run SET state = 'running', owner = ?, epoch = ?, lease = ?, wake = NULL, waits = '', attempts = ?"
-        " WHERE run = ? AND epoch = ?",
-        *(owner, epoch + 1, until, attempts, run, epoch),
+        "UPDATE ael_run SET state = 'running', owner = ?, epoch = ?, lease = ?, wake = NULL, waits = '', attempts = ?,"
+        " reached = ? WHERE run = ? AND epoch = ?",
+        *(owner, epoch + 1, until, attempts, written, run, epoch),
     )
     if not taken:
         return None

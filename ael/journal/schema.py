@@ -17,7 +17,7 @@ VERSIONS: tuple[tuple[str, ...], ...] = (
             pinned {bytes} NOT NULL, tenant TEXT NOT NULL, caller TEXT NOT NULL, started {real} NOT NULL, deadline {real},
             version INTEGER NOT NULL, state TEXT NOT NULL, owner TEXT NOT NULL, epoch INTEGER NOT NULL, lease {real} NOT NULL,
             wake {real}, waits TEXT NOT NULL, attempts INTEGER NOT NULL, cancel TEXT, ending TEXT NOT NULL, outcome {bytes},
-            ended {real}, active {real} NOT NULL
+            ended {real}, active {real} NOT NULL, reached INTEGER NOT NULL
         ){table}""",
         "CREATE INDEX ael_run_state ON ael_run (state, wake)",
         "CREATE INDEX ael_run_started ON ael_run (started)",
