@@ -20,7 +20,7 @@ from ael.types.json import JsonError, nesting, read
 from ael.types.limits import DEFAULT_LIMITS, Limits
 from ael.types.problem import DecodeError, Path, Problem, describe, show_path
 from ael.types.reach import resolve
-from ael.types.type import AnonymousRecord, ListType, MapType, Named, Type, UnionType
+from ael.types.type import AnonymousRecord, CheckedType, ListType, MapType, Named, Type, UnionType
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,22 +157,24 @@ class _Regular:
             case UnionType(), dict() | list():
                 member = self._member(inner, value)
                 return value if member is None else self.value(value, member, path, wrapped=wrapped)
+            case CheckedType(checked), _:
+                return self.value(value, checked, path, wrapped=wrapped)
             case ListType(item), list():
                 return [self.value(entry, item, (*path, at), wrapped=wrapped) for at, entry in enumerate(value)]
             case MapType(entry_type), dict():
                 return {key: self.value(entry, entry_type, (*path, key), wrapped=wrapped) for key, entry in value.items()}
             case ((Named() | AnonymousRecord()), dict()):
-                return self._fields(value, self._fields_of(inner, value), path, wrapped=wrapped)
+                return self._fields(value, self._fields_of(inner, value), self._other_of(inner), path, wrapped=wrapped)
         return value
 
     def _fields(
-        self, value: dict[str, object], fields: Mapping[str, FieldDef], path: Path, *, wrapped: bool
+        self, value: dict[str, object], fields: Mapping[str, FieldDef], other: Type | None, path: Path, *, wrapped: bool
     ) -> dict[str, object]:
         regular: dict[str, object] = {}
         for key, entry in value.items():
             field = fields.get(key)
             if field is None:
-                regular[key] = entry
+                regular[key] = entry if other is None else self.value(entry, other, (*path, key), wrapped=wrapped)
             elif entry is None and not field.required and "NoneType" not in self._kinds(field.type):
                 self.notes.append(Note(show_path((*path, key)), "null"))
             else:
@@ -189,6 +191,10 @@ class _Regular:
                 chosen = next((v.fields for v in variants if v.fields and v.name == value.get("kind")), ())
                 return {f.wire: f for f in chosen}
         return {}
+
+    def _other_of(self, type: Named | AnonymousRecord) -> Type | None:
+        record = self._definitions.get(type.name) if isinstance(type, Named) else None
+        return record.extra if isinstance(record, RecordDef) else None
 
     def _member(self, union: UnionType, value: dict[str, object] | list[object]) -> Type | None:
         """The member of a union that an object or list is meant for, where only one can be."""

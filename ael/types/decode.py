@@ -2,7 +2,8 @@
 
 `decoder` turns the JSON form into a value, `reader` does so from text, `checker` looks at a value from outside (an extern's
 result, `T.check`), `encoder` gives the JSON form of a value that it checks on the way. What does not fit raises a DecodeError
-with all its problems (up to a number). Rules: `1.0` and `1e3` are no Int, a whole number is a Float, `true` is no number, text
+with all its problems (up to a number). Rules: `1.0` and `1e3` are an Int (a number whose value is whole, up to 2^53 when it is
+written with a fraction or an exponent), a whole number is a Float, `true` is no number, text
 is never parsed as anything but the text forms of Decimal, Bytes and times; unknown keys are refused; defaults are filled in.
 """
 
@@ -58,6 +59,7 @@ _GLOBALS: dict[str, object] = {
     "to_decimal": support.to_decimal,
     "to_file": support.to_file,
     "too_long": support.too_long,
+    "whole": support.whole,
     "without_decimals": support.without_decimals,
 }
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ael.types.decode_leaf import Direction, Frame, builtin_name, is_leaf, keeps, leaf_code
+from ael.types.decode_leaf import Direction, Frame, builtin_name, int_bounds, is_leaf, keeps, leaf_code
 from ael.types.decode_union import group_by_type, tag_of
 from ael.types.definition import AliasDef, Definitions, EnumDef, FieldDef, NoDefault, RecordDef
+from ael.types.predicate import predicate
 from ael.types.reach import resolve
 from ael.types.text import show
 from ael.types.type import (
     AnonymousRecord,
-    JsonType,
+    CheckedType,
+    IntType,
     ListType,
     LiteralType,
     MapType,
@@ -22,7 +24,6 @@ from ael.types.type import (
 )
 
 _INDENT = " "
-_JSON = JsonType()
 
 
 class Emitter:
@@ -66,7 +67,9 @@ class Emitter:
             case UnionType():
                 return self._union(type)
             case AnonymousRecord(fields):
-                return self._record(tuple(FieldDef(n, n, t) for n, t in fields), show(type), is_open=False)
+                return self._record(tuple(FieldDef(n, n, t) for n, t in fields), show(type))
+            case CheckedType():
+                return self._checked(type)
             case Named(name):
                 return self._named(name)
             case _ if is_leaf(type):
@@ -77,7 +80,7 @@ class Emitter:
     def _named(self, name: str) -> list[str]:
         match self._definitions.get(name):
             case RecordDef() as record:
-                return self._record(record.fields, show(Named(name)), is_open=record.open)
+                return self._record(record.fields, show(Named(name)), record.other)
             case EnumDef() as enum:
                 return self._enum(enum)
             case AliasDef():
@@ -119,6 +122,11 @@ class Emitter:
             return [*lines, "l = []", "a = l.append", "for i, v in enumerate(x):", *_deeper(body), "return l"]
         if not is_leaf(item):
             return [*lines, f"return [{self._call(item, 'v', '')} for v in x]"]
+        if isinstance(item, IntType):
+            within, fail = int_bounds(item, self._frame, "v", "")
+            # numbers that are whole but are not written so need a list of their own
+            return [*lines, "for v in x:", f" if type(v) is not int: return [{self._call(item, 'v', '')} for v in x]",
+                    f" elif not {within}: {fail}", "return x"]  # fmt: skip
         if keeps(item, self._frame):
             return [*lines, "for v in x:", *_deeper(self._value(item, "v", "v", "")), "return x"]
         return [*lines, "l = []", "a = l.append", "for v in x:", *_deeper([*self._value(item, "v", "r", ""), "a(r)"]), "return l"]
@@ -131,9 +139,22 @@ class Emitter:
         body = [*self._sound_key(), *keys, *self._start("r"), *self._value(type.value, "v", "r", "(*p, k)"), "m[k] = r"]
         return [*lines, "for k, v in x.items():", *_deeper(body), "return m"]
 
-    def _record(self, fields: Sequence[FieldDef], expected: str, *, is_open: bool) -> list[str]:
-        lines = self._kind("dict", f"an object {expected}" if expected.startswith("{") else f"an object ({expected})")
+    def _checked(self, type: CheckedType) -> list[str]:
+        """The type, then the kept validator over the JSON form: of what comes in as it came, of what goes out as it goes."""
         frame = self._frame
+        inside = frame.direction is not Direction.DECODE
+        judged = "r" if inside else "without_decimals(x)" if frame.decimals else "x"
+        name = frame.constant(predicate(type.schema))
+        lines = [*self._start("r"), *self._value(type.inner, "x", "r", "p")]
+        if not frame.full:
+            return [*lines, f"if not {name}.fits({judged}): raise M", "return r"]
+        return ["n = len(E.problems)", *lines, f"if len(E.problems) == n: {name}.tell({judged}, p, E)", "return r"]
+
+    def _record(self, fields: Sequence[FieldDef], expected: str, other: Type | None = None) -> list[str]:
+        lines = self._kind("dict", f"an object {expected}" if expected.startswith("{") else f"an object ({expected})")
+        frame, is_open = self._frame, other is not None
+        if is_open:
+            lines += self._count(None, None)
         known = tuple(field.wire for field in fields)
         gets = [f"a{at} = x.get({field.wire!r}, Z)" for at, field in enumerate(fields)]
         optional = [at for at, field in enumerate(fields) if not field.required]
@@ -158,9 +179,9 @@ class Emitter:
         for at, field in enumerate(fields):
             lines += self._field(at, field)
         lines += self._build(fields)
-        if is_open:
+        if other is not None:
             names = frame.constant(frozenset(known))
-            extra = self._value(_JSON, "v", "r[k]", "(*p, k)")
+            extra = self._value(other, "v", "r[k]", "(*p, k)")
             lines += ["for k, v in x.items():", f" if k not in {names}:", *_deeper(_deeper([*self._sound_key(), *extra]))]
         return [*lines, "return r"]
 
@@ -220,7 +241,7 @@ class Emitter:
         return [*lines, fail]
 
     def _writer(self, fields: tuple[FieldDef, ...], name: str) -> Callable[[], list[str]]:
-        return lambda: self._record(fields, name, is_open=False)
+        return lambda: self._record(fields, name)
 
     def _union(self, union: UnionType) -> list[str]:
         expected = show(union)
@@ -235,11 +256,14 @@ class Emitter:
 
     def _group(self, python: str, members: list[Type], expected: str) -> list[str]:
         """Members of a union that one Python type can be a value of."""
-        literals = [m.value for m in members if isinstance(m, LiteralType) and builtin_name(m.value) == python]
+        numbers = python in ("float", "Decimal")
+        literals = [m.value for m in members if isinstance(m, LiteralType) and (numbers or builtin_name(m.value) == python)]
         rest = [m for m in members if not isinstance(m, LiteralType)]
         lines: list[str] = []
         if literals:
-            lines.append(f"if x in {self._frame.constant(frozenset(literals))}: return x")
+            lines += ["w = whole(x)"] * numbers
+            given = "w" if numbers else "x"
+            lines.append(f"if {given} in {self._frame.constant(frozenset(literals))}: return {given}")
         if not rest:
             return [*lines, *self._lost(expected)]
         if rest == [NullType()]:
@@ -254,7 +278,9 @@ class Emitter:
                 for name in dict.fromkeys(builtin_name(value) for value in allowed):
                     chosen = frozenset(v for v in allowed if builtin_name(v) == name)
                     call = self._call(member, "x", "p")
-                    lines.append(f"if type(k) is {name} and k in {self._frame.constant(chosen)}: return {call}")
+                    given = "(k if type(k) is int else whole(k))" if name == "int" else "k"
+                    of_type = "" if name == "int" else f"type(k) is {name} and "
+                    lines.append(f"if {of_type}{given} in {self._frame.constant(chosen)}: return {call}")
             words = " | ".join(repr(v).replace("'", '"') for allowed in values for v in allowed)
             where = f"(*p, {key!r})"
             return [*lines, f"E.kind({where}, {words!r}, k); return None" if self._frame.full else "raise M"]

@@ -26,6 +26,7 @@ from ael.types.type import (
     IntType,
     JsonType,
     LiteralType,
+    Never,
     NullType,
     SecretType,
     StringType,
@@ -36,7 +37,7 @@ from ael.types.type import (
 
 Leaf: TypeAlias = (
     StringType | IntType | FloatType | DecimalType | BoolType | BytesType | TimestampType | DateType | DurationType | JsonType
-    | UnitType | NullType | FileType | SecretType | LiteralType | FunctionType
+    | UnitType | NullType | FileType | SecretType | LiteralType | FunctionType | Never
 )  # fmt: skip
 
 
@@ -91,19 +92,21 @@ def leaf_code(type: Leaf, frame: Frame, x: str, out: str, path: str) -> list[str
     match type:
         case StringType():
             return _string(type, frame, x, out, path, kind)
-        case IntType(low, high):
-            bounds = frame.fail(f"range({path}, {x}, {low!r}, {high!r}, 'a whole number of at most 4,096 bits')")
-            least, most = -MAX_INT if low is None else low, MAX_INT if high is None else high
+        case IntType():
+            within, bounds = int_bounds(type, frame, x, path)
+            # a number that is written with a fraction or an exponent, and is whole
+            other, other_bounds = int_bounds(type, frame, out, path)
             return [
-                f"if type({x}) is not int: {kind}",
-                f"elif not {frame.constant(least)} <= {x} <= {frame.constant(most)}: {bounds}"
-                if low is None or high is None
-                else f"elif not {least} <= {x} <= {most}: {bounds}",
+                f"if type({x}) is not int:",
+                f" {out} = whole({x})",
+                f" if {out} is None: {kind}",
+                f" elif not {other}: {other_bounds}",
+                f"elif not {within}: {bounds}",
                 *_give(x, out),
             ]
-        case FloatType(low, high):
+        case FloatType():
             return _float(type, frame, x, out, path, kind)
-        case DecimalType(low, high):
+        case DecimalType():
             return _decimal(type, frame, x, out, path, kind)
         case BoolType():
             return [f"if {x} is not True and {x} is not False: {kind}", *_give(x, out)]
@@ -112,6 +115,8 @@ def leaf_code(type: Leaf, frame: Frame, x: str, out: str, path: str) -> list[str
             return [f"if {x} is not None: {fail}", *_give(x, out)]
         case LiteralType(value):
             name = builtin_name(value)
+            if name == "int":
+                return [f"if ({x} if type({x}) is int else whole({x})) != {value!r}: {kind}", "else:", f" {out} = {value!r}"]
             return [f"if type({x}) is not {name} or {x} != {value!r}: {kind}", *_give(x, out)]
         case TimestampType() | DateType() | DurationType():
             return _time(type, frame, x, out, path)
@@ -131,8 +136,20 @@ def leaf_code(type: Leaf, frame: Frame, x: str, out: str, path: str) -> list[str
             if frame.direction is Direction.CHECK:
                 return [f"if not callable({x}): {kind}", *_give(x, out)]
             return [f"{frame.fail(f'add({path}, {_FUNCTION!r}, {expected}, {_HIDDEN!r})')}", f"{out} = None"]
+        case Never():
+            return [frame.fail(f"add({path}, 'nothing may be here', 'nothing', {_HIDDEN!r})"), f"{out} = None"]
         case _:
             assert_never(type)
+
+
+def int_bounds(type: IntType, frame: Frame, x: str, path: str) -> tuple[str, str]:
+    """The condition that the int in `x` is within its bounds, and what is done where it is not."""
+    low, high = type.min, type.max
+    fail = frame.fail(f"range({path}, {x}, {low!r}, {high!r}, 'a whole number of at most 4,096 bits')")
+    if low is not None and high is not None:
+        return f"{low} <= {x} <= {high}", fail
+    least, most = -MAX_INT if low is None else low, MAX_INT if high is None else high
+    return f"{frame.constant(least)} <= {x} <= {frame.constant(most)}", fail
 
 
 _SECRET = "a Secret is no data: it never crosses a boundary"
@@ -263,4 +280,6 @@ def keeps(type: Type, frame: Frame) -> bool:
     """Whether a leaf that fits is given on as it is."""
     if isinstance(type, JsonType):
         return not (frame.decimals and frame.direction is Direction.DECODE)
-    return isinstance(type, StringType | IntType | BoolType | NullType | UnitType | LiteralType | SecretType | FunctionType)
+    if isinstance(type, LiteralType):
+        return builtin_name(type.value) != "int"
+    return isinstance(type, StringType | BoolType | NullType | UnitType | SecretType | FunctionType | Never)

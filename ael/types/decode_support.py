@@ -143,6 +143,17 @@ def clean(text: str) -> bool:
     return True
 
 
+WHOLE_MAX = 2**53
+"""The largest whole number that is taken where it is written with a fraction or an exponent: beyond it such a text is not exact."""
+
+
+def whole(value: object) -> int | None:
+    """The int that a number with a fraction or an exponent is (`1.0`, `1e3`: JSON Schema's rule), or None."""
+    if isinstance(value, float | Decimal) and -WHOLE_MAX <= value <= WHOLE_MAX and value == int(value):
+        return int(value)
+    return None
+
+
 def to_decimal(value: object) -> Decimal | None:
     """The Decimal of its JSON form: a text or a number. A binary float gives its shortest decimal form."""
     match value:

@@ -11,6 +11,7 @@ from ael.types.type import (
     AnonymousRecord,
     BoolType,
     BytesType,
+    CheckedType,
     DateType,
     DecimalType,
     DurationType,
@@ -42,7 +43,7 @@ _OWN = {
     FileType: (("dict",), ("File",)),
     SecretType: ((), ("Secret",)),
     StringType: (("str",), ("str",)),
-    IntType: (("int",), ("int",)),
+    IntType: (("int", "float", "Decimal"), ("int", "float")),
     FloatType: (("float", "int", "Decimal"), ("float", "int")),
     BoolType: (("bool",), ("bool",)),
     UnitType: (("NoneType",), ("NoneType",)),
@@ -75,7 +76,9 @@ def _python_types(type: Type, definitions: Definitions, direction: Direction, se
     inner = resolve(type, definitions)
     match inner:
         case LiteralType(value):
-            return (value.__class__.__name__,)
+            return _OWN[IntType][direction is not Direction.DECODE] if value.__class__ is int else (value.__class__.__name__,)
+        case CheckedType(checked):
+            return _python_types(checked, definitions, direction, seen)
         case UnionType(members):
             if inner in seen:
                 return ()
@@ -106,6 +109,8 @@ def tag_of(members: Sequence[Type], definitions: Definitions) -> tuple[str, list
 
 def _constants(type: Type, definitions: Definitions) -> dict[str, tuple[str | int | bool, ...]]:
     match type:
+        case CheckedType(inner):
+            return _constants(resolve(inner, definitions), definitions)
         case AnonymousRecord(fields):
             return _of_fields([FieldDef(n, n, t) for n, t in fields], definitions)
         case Named(name):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 from ael.data import dataclass
-from ael.types.type import Type
+from ael.types.type import JsonType, Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +36,19 @@ class FieldDef:
 
 @dataclass(frozen=True, slots=True)
 class RecordDef:
-    """A record, or an error's fields (`is_error`). `open` keeps unknown keys."""
+    """A record, or an error's fields (`is_error`). `open` keeps unknown keys, whose values are of the type `extra` (None: Json)."""
 
     name: str
     fields: tuple[FieldDef, ...]
     open: bool = False
     doc: str = ""
     is_error: bool = False
+    extra: Type | None = None
+
+    @property
+    def other(self) -> Type | None:
+        """The type of the values of unknown keys; None where there may be none."""
+        return (JsonType() if self.extra is None else self.extra) if self.open else None
 
 
 @dataclass(frozen=True, slots=True)

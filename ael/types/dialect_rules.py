@@ -63,7 +63,7 @@ class Rules:
 
 
 _COUNTS = frozenset({"minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"})
-_NARROWING = _COUNTS | {"minimum", "maximum", "pattern", "format", "contentEncoding", "default"}
+_NARROWING = _COUNTS | {"minimum", "maximum", "pattern", "format", "contentEncoding", "default", "allOf"}
 _KEPT = frozenset({"type", "enum", "const", "description"})
 
 

@@ -17,6 +17,7 @@ from ael.types.type import (
     AnonymousRecord,
     BoolType,
     BytesType,
+    CheckedType,
     DateType,
     DecimalType,
     DurationType,
@@ -59,10 +60,10 @@ class VariantName(LiteralType):
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The keys of an object; an open one allows others."""
+    """The keys of an object, and the type of the values of others; None where there may be none."""
 
     fields: tuple[FieldDef, ...]
-    open: bool = False
+    other: Type | None = None
 
 
 def variant_shape(variant: VariantDef) -> Shape:
@@ -91,6 +92,8 @@ def kinds(type: Type, definitions: Definitions) -> frozenset[str]:
 def _flatten(type: Type, definitions: Definitions, seen: frozenset[str]) -> list[tuple[Type, Type | Shape]]:
     """The parts of a type that are no unions, each with the member as it was written."""
     match type:
+        case CheckedType(inner):
+            return [(type, part) for _, part in _flatten(inner, definitions, seen)]
         case UnionType(members):
             return [(m, part) for m in members for _, part in _flatten(m, definitions, seen)]
         case AnonymousRecord(fields):
@@ -99,8 +102,8 @@ def _flatten(type: Type, definitions: Definitions, seen: frozenset[str]) -> list
             return [(type, Shape(FILE_FIELDS))]
         case Named(name):
             match definitions.get(name):
-                case RecordDef(fields=record, open=is_open):
-                    return [(type, Shape(record, is_open))]
+                case RecordDef() as record:
+                    return [(type, Shape(record.fields, record.other))]
                 case EnumDef(variants=variants):
                     return [(type, variant_shape(v) if v.fields else VariantName(v.name)) for v in variants]
                 case AliasDef(type=inner) if name not in seen:
@@ -180,7 +183,7 @@ def disjoint(a: Type | Shape, b: Type | Shape, definitions: Definitions, depth: 
 
 
 def _composite(part: Type | Shape) -> bool:
-    return isinstance(part, UnionType | Named | AnonymousRecord | FileType)
+    return isinstance(part, UnionType | Named | AnonymousRecord | FileType | CheckedType)
 
 
 def _lengths_apart(a: ListType | MapType, b: ListType | MapType) -> bool:
@@ -196,8 +199,8 @@ def _apart_by(a: Shape, b: Shape, definitions: Definitions, depth: int) -> bool:
     known = {f.wire: f for f in b.fields}
     for field in a.fields:
         if field.required:
-            other = known.get(field.wire)
-            if not b.open if other is None else disjoint(field.type, other.type, definitions, depth + 1):
+            other = known[field.wire].type if field.wire in known else b.other
+            if other is None or disjoint(field.type, other, definitions, depth + 1):
                 return True
     return False
 

@@ -18,7 +18,18 @@ from ael.types.definition import Definitions, EnumDef, FieldDef, RecordDef
 from ael.types.limits import DEFAULT_LIMITS, Limits
 from ael.types.problem import DecodeError
 from ael.types.reach import resolve
-from ael.types.type import AnonymousRecord, JsonType, ListType, LiteralType, MapType, Named, StringType, Type, UnionType
+from ael.types.type import (
+    AnonymousRecord,
+    CheckedType,
+    JsonType,
+    ListType,
+    LiteralType,
+    MapType,
+    Named,
+    StringType,
+    Type,
+    UnionType,
+)
 
 
 class Missing:
@@ -54,6 +65,8 @@ class _Partial:
         if depth < 0:
             return MISSING
         match inner, tree:
+            case CheckedType(checked), _:
+                return self.value(tree, checked, depth)
             case StringType(max=high), str():
                 # still growing: only what can no longer become right is left out
                 return tree if high is None or len(tree) <= high else MISSING

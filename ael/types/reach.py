@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ael.types.definition import AliasDef, Definitions, EnumDef, RecordDef
 from ael.types.type import (
     AnonymousRecord,
+    CheckedType,
     FileType,
     FunctionType,
     JsonType,
@@ -21,7 +22,7 @@ from ael.types.type import (
 def parts(type: Type, definitions: Definitions) -> tuple[Type, ...]:
     """The types directly inside of `type`; of a name, those of its declaration."""
     match type:
-        case ListType(inner) | MapType(inner):
+        case ListType(inner) | MapType(inner) | CheckedType(inner):
             return (inner,)
         case UnionType(members):
             return members
@@ -31,8 +32,8 @@ def parts(type: Type, definitions: Definitions) -> tuple[Type, ...]:
             return (*parameters, result)
         case Named(name):
             match definitions.get(name):
-                case RecordDef(fields=record):
-                    return tuple(f.type for f in record)
+                case RecordDef(fields=record, extra=extra):
+                    return tuple(f.type for f in record) if extra is None else (*(f.type for f in record), extra)
                 case EnumDef(variants=variants):
                     return tuple(f.type for v in variants for f in v.fields)
                 case AliasDef(type=inner):
@@ -75,10 +76,15 @@ def bounds_depth(type: Type, definitions: Definitions, depth: int) -> bool:
         seen.add((inner, left))
         if isinstance(inner, ListType | MapType | Named | AnonymousRecord | FileType):
             left -= 1
-        if left < 0 or isinstance(inner, JsonType):
+        if left < 0 or isinstance(inner, JsonType) or _takes_any(inner, definitions):
             return False
         todo.extend((part, left) for part in parts(inner, definitions))
     return True
+
+
+def _takes_any(type: Type, definitions: Definitions) -> bool:
+    record = definitions.get(type.name) if isinstance(type, Named) else None
+    return isinstance(record, RecordDef) and isinstance(record.other, JsonType)
 
 
 def resolve(type: Type, definitions: Definitions) -> Type:

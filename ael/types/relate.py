@@ -17,6 +17,7 @@ from ael.types.type import (
     AnonymousRecord,
     BoolType,
     BytesType,
+    CheckedType,
     DecimalType,
     FileType,
     FloatType,
@@ -60,6 +61,8 @@ def _fits(source: Type, target: Type, definitions: Definitions, assumed: frozens
     def inner(a: Type, b: Type) -> bool:
         return _fits(a, b, definitions, assumed)
 
+    if isinstance(source, CheckedType):
+        return inner(source.inner, target)
     if isinstance(source, UnionType):
         return all(inner(member, target) for member in source.members)
     if isinstance(target, UnionType):
@@ -159,7 +162,7 @@ def _leaves(type: Type, definitions: Definitions) -> Iterator[Type]:
     seen: set[str] = set()
     while stack:
         match stack.pop():
-            case ListType(inner) | MapType(inner):
+            case ListType(inner) | MapType(inner) | CheckedType(inner):
                 stack.append(inner)
             case AnonymousRecord(fields):
                 stack.extend(t for _, t in fields)
@@ -175,8 +178,8 @@ def _leaves(type: Type, definitions: Definitions) -> Iterator[Type]:
 
 def _parts(name: str, definitions: Definitions) -> tuple[Type, ...]:
     match definitions.get(name):
-        case RecordDef(fields=fields):
-            return tuple(f.type for f in fields)
+        case RecordDef(fields=fields, extra=extra):
+            return (*(f.type for f in fields), *(() if extra is None else (extra,)))
         case EnumDef(variants=variants):
             return tuple(f.type for v in variants for f in v.fields)
         case AliasDef(type=inner):

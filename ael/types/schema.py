@@ -6,6 +6,7 @@ A declared type that is used more than once, or inside of itself, stands in `$de
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from typing import TypeAlias, assert_never
 
@@ -19,6 +20,7 @@ from ael.types.type import (
     AnonymousRecord,
     BoolType,
     BytesType,
+    CheckedType,
     DateType,
     DecimalType,
     DurationType,
@@ -73,17 +75,18 @@ class _Builder:
         }
         shared = [t for t in reachable(root, definitions) if isinstance(t, Named) and (used[t] > 1 or t in inside)]
         self._keys = _keys([t.name for t in shared])
+        self._embedded_defs: Schema = {}
 
     def root(self) -> Schema:
         made = self._body(self._root.name) if isinstance(self._root, Named) else self.of(self._root)
-        defs = {key: self._body(name) for name, key in self._keys.items()}
+        defs = {key: self._body(name) for name, key in self._keys.items()} | self._embedded_defs
         return {**made, "$defs": defs} if defs else made
 
     def of(self, type: Type) -> Schema:
         """The schema of a type somewhere inside."""
         match type:
-            case StringType(low, high, pattern, form):
-                return _without_none(type="string", minLength=low, maxLength=high, pattern=pattern, format=form)
+            case StringType(low, high, pattern, form, hint):
+                return _without_none(type="string", minLength=low, maxLength=high, pattern=pattern, format=form or hint)
             case IntType(low, high):
                 return _without_none(type="integer", minimum=low, maximum=high)
             case FloatType(low, high):
@@ -126,20 +129,36 @@ class _Builder:
                     type="object", additionalProperties=self.of(value), minProperties=low or None, maxProperties=high
                 )
             case AnonymousRecord(fields):
-                return self._object([FieldDef(n, n, t) for n, t in fields], is_open=False)
+                return self._object([FieldDef(n, n, t) for n, t in fields])
             case UnionType():
                 return self._union(type)
             case Named(name):
                 return {"$ref": f"#/$defs/{self._keys[name]}"} if name in self._keys else self._body(name)
-            case SecretType() | FunctionType() | Variable() | Never() | Unknown():
+            case CheckedType(inner, text):
+                # what is beyond a type stands apart, so that a dialect may leave it out
+                return {**self.of(inner), "allOf": [self._embedded(text)]}
+            case Never():
+                return {"not": {}}
+            case SecretType() | FunctionType() | Variable() | Unknown():
                 raise TypeError(f"{show(type)} is no data and has no schema")
             case _:
                 assert_never(type)
 
+    def _embedded(self, text: str) -> Schema:
+        """A self-contained schema inside of this one, its definitions among those of the whole."""
+        prefix = f"checked{len(self._embedded_defs) + 1}_"
+        whole: Schema = json.loads(text)
+        below = whole.pop("$defs", {})
+        assert isinstance(below, dict)
+        self._embedded_defs |= {prefix + key: _moved(body, prefix) for key, body in below.items()}
+        moved = _moved(whole, prefix)
+        assert isinstance(moved, dict)
+        return moved
+
     def _body(self, name: str) -> Schema:
         match self._definitions.get(name):
             case RecordDef() as record:
-                return _described(self._object(record.fields, is_open=record.open), record.doc)
+                return _described(self._object(record.fields, other=record.other), record.doc)
             case EnumDef() as enum:
                 return self._enum(enum)
             case AliasDef() as alias:
@@ -147,13 +166,15 @@ class _Builder:
             case None:
                 raise TypeError(f"no type is named {name}")
 
-    def _object(self, fields: tuple[FieldDef, ...] | list[FieldDef], *, is_open: bool) -> Schema:
+    def _object(self, fields: tuple[FieldDef, ...] | list[FieldDef], *, other: Type | None = None) -> Schema:
         made: Schema = {"type": "object", "properties": {f.wire: self._field(f) for f in fields}}
         required = [f.wire for f in fields if f.required]
         if required:
             made["required"] = required
-        if not is_open:
+        if other is None:
             made["additionalProperties"] = False
+        elif not isinstance(other, JsonType):
+            made["additionalProperties"] = self.of(other)
         return made
 
     def _field(self, field: FieldDef) -> Schema:
@@ -173,7 +194,7 @@ class _Builder:
 
     def _variant(self, variant: VariantDef) -> Schema:
         kind = FieldDef("kind", "kind", LiteralType(variant.name))
-        return _described(self._object([kind, *variant.fields], is_open=False), variant.doc)
+        return _described(self._object([kind, *variant.fields]), variant.doc)
 
     def _union(self, union: UnionType) -> Schema:
         literals = [m for m in union.members if isinstance(m, LiteralType)]
@@ -228,6 +249,23 @@ def _file(type: FileType) -> Schema:
             for key, content in either
         ]
     }
+
+
+def _moved(node: object, prefix: str) -> object:
+    """A schema whose references lead to `$defs` with a prefix."""
+    if isinstance(node, list):
+        return [_moved(part, prefix) for part in node]
+    if not isinstance(node, dict):
+        return node
+    made: Schema = {}
+    for key, part in node.items():
+        if key == "$ref":
+            made[key] = f"#/$defs/{prefix}{part.removeprefix('#/$defs/')}"
+        elif key in ("properties", "patternProperties", "dependentSchemas"):
+            made[key] = {name: _moved(body, prefix) for name, body in part.items()}
+        else:
+            made[key] = part if key in ("const", "enum") else _moved(part, prefix)
+    return made
 
 
 def _without_none(**keywords: object) -> Schema:

@@ -74,7 +74,8 @@ class RemoteSpec:
 
     `wire` is the tool's or prompt's name there, or the URI (template) of a resource. `sha256` is its pin ("" for a resource, which has
     none). `text` says that the result is the text of the answer's content, since the tool declares no output schema. `extra` names the
-    parameter whose entries are arguments of their own, where the input schema takes any others.
+    parameter whose entries are arguments of their own, where the input schema takes any others. `input` is the exact meaning of the input
+    schema where it asks more of the object that is sent than the types of the parameters do (None: it does not).
     """
 
     server: str
@@ -83,6 +84,7 @@ class RemoteSpec:
     sha256: str = ""
     text: bool = False
     extra: str | None = None
+    input: Type | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from ael.types.type import (
     AnonymousRecord,
     BoolType,
     BytesType,
+    CheckedType,
     DateType,
     DecimalType,
     DurationType,
@@ -85,6 +86,8 @@ def _has_text(type: Type, definitions: Definitions, seen: frozenset[str]) -> boo
             return True
         case TimestampType() | DateType() | DurationType() | Never() | Unknown():
             return True
+        case CheckedType(inner):
+            return _has_text(inner, definitions, seen)
         case UnionType(members):
             return all(_has_text(m, definitions, seen) for m in members)
         case Named(name):
@@ -109,6 +112,8 @@ def _show(type: Type, depth: int) -> str:
     if depth > _SHOW_DEPTH:
         return "…"
     match type:
+        case CheckedType(inner):
+            return _show(inner, depth)
         case StringType(low, high, pattern, form):
             return "String" + _bounds(low, high, pattern=pattern, format=form)
         case IntType(low, high):

@@ -17,13 +17,15 @@ from ael.data import dataclass
 class StringType:
     """Text; `min` and `max` count characters (Unicode code points).
 
-    `pattern` is an unanchored search (see `pattern.py`), `format` a check where it is known and an annotation where not.
+    `pattern` is an unanchored search (see `pattern.py`), `format` a check where it is known and an annotation where not. `hint` is a
+    format that a schema from outside gave: it is told to models, and nothing is checked by it.
     """
 
     min: int | None = None
     max: int | None = None
     pattern: str | None = None
     format: str | None = None
+    hint: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +165,18 @@ class UnionType:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckedType:
+    """Values of `inner` that also fit a JSON Schema: what a schema from outside says beyond what a type can.
+
+    `schema` is the canonical text of a self-contained schema, checked by a kept validator (`predicate.py`). The values of `inner` are
+    JSON as they stand; such a type is made by `from_schema.py` only, and source cannot write it.
+    """
+
+    inner: Type
+    schema: str
+
+
+@dataclass(frozen=True, slots=True)
 class FunctionType:
     """A function value. `fails` is what calling it can fail with (qualified names), inferred: it is never written in source."""
 
@@ -191,7 +205,7 @@ class Unknown:
 Type: TypeAlias = (
     StringType | IntType | FloatType | DecimalType | BoolType | BytesType | TimestampType | DateType | DurationType | JsonType
     | UnitType | NullType | FileType | SecretType | LiteralType | ListType | MapType | Named | AnonymousRecord | UnionType
-    | FunctionType | Variable | Never | Unknown
+    | CheckedType | FunctionType | Variable | Never | Unknown
 )  # fmt: skip
 
 
@@ -216,3 +230,8 @@ def union(*members: Type) -> Type:
 def optional(inner: Type) -> Type:
     """`T?`."""
     return union(inner, NullType())
+
+
+def unchecked(type: Type) -> Type:
+    """A type without the predicate on top of it: what the language goes by."""
+    return type.inner if isinstance(type, CheckedType) else type

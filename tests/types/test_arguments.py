@@ -133,7 +133,7 @@ class TestK09:
         made = taken(record(field("x", type)), json.dumps({"x": text}))
         assert made == Arguments({"x": text})
 
-    @pytest.mark.parametrize("value", ['"5"', '"true"', "5.0", '""', "[5]"])
+    @pytest.mark.parametrize("value", ['"5"', '"true"', "5.5", '""', "[5]"])
     def test_scalars_are_never_converted(self, value: str) -> None:
         assert "`n`: expected Int" in refused(ALL_OPTIONAL, f'{{"n":{value}}}')
 

@@ -1,0 +1,44 @@
+"""A pattern written out: sets of characters by number, no classes, so that it means the same to every engine of regular expressions."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import assert_never
+
+from ael.types.pattern_syntax import Alternation, Anchor, CharSet, Item, Repeat, Sequence, parse
+
+_SURROGATES = (0xD800, 0xDFFF)
+
+
+@lru_cache(maxsize=1_024)
+def written_out(pattern: str) -> str:
+    """The same pattern for engines that know `[\\u{61}-\\u{7a}]`, `(?:)`, `{1,2}`, `^` and `$`. Raises PatternError."""
+    return _item(parse(pattern))
+
+
+def _item(item: Item) -> str:
+    match item:
+        case CharSet(ranges):
+            return _set(ranges)
+        case Anchor(kind):
+            return kind
+        case Sequence(items):
+            return "".join(_item(one) for one in items)
+        case Alternation(options):
+            return f"(?:{'|'.join(_item(option) for option in options)})"
+        case Repeat(inner, low, high):
+            count = f"{{{low},{'' if high is None else high}}}"
+            return f"(?:{_item(inner)}){count}"
+        case _:
+            assert_never(item)
+
+
+def _set(ranges: tuple[tuple[int, int], ...]) -> str:
+    parts: list[tuple[int, int]] = []
+    for low, high in ranges:
+        # text that is decoded holds no half of a surrogate pair
+        before, after = (low, min(high, _SURROGATES[0] - 1)), (max(low, _SURROGATES[1] + 1), high)
+        parts += [part for part in (before, after) if part[0] <= part[1]]
+    if not parts:
+        return "[^\\u{0}-\\u{10ffff}]"
+    return "[" + "".join(f"\\u{{{low:x}}}-\\u{{{high:x}}}" for low, high in parts) + "]"

@@ -1,0 +1,115 @@
+"""A schema as the kept validator takes it: self-contained, of assertions only, in the words of 2020-12, one text for one meaning.
+
+References lead to `$defs` by number. Patterns are written out as sets of characters, so that they mean the same to the validator's
+engine as to `pattern.py`. A schema that a validator could only decide in exponential time is refused: alternatives that lead back
+to themselves by several ways, and references that multiply.
+"""
+
+from __future__ import annotations
+
+import json
+
+from ael.types.pattern_text import written_out
+from ael.types.schema_node import Node, SchemaRefused
+
+MAX_STEPS = 50_000
+"""Schemas that a validator may have to look at for one place of a value."""
+_IN_PLACE = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "$ref", "dependentSchemas")
+
+
+def schema_text(root: Node) -> str:
+    """The text of a predicate. Raises SchemaRefused for one that cannot be decided in a bounded number of steps."""
+    _bound(root)
+    writer = _Writer()
+    whole = writer.write(root)
+    defs: dict[str, object] = {}
+    while writer.waiting:
+        key, node = writer.waiting.pop()
+        defs[key] = writer.write(node)
+    if defs:
+        whole = {**(whole if isinstance(whole, dict) else {"allOf": [whole]}), "$defs": defs}
+    return json.dumps(whole, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+
+class _Writer:
+    def __init__(self) -> None:
+        self.waiting: list[tuple[str, Node]] = []
+        self._keys: dict[int, str] = {}
+
+    def _refer(self, node: Node) -> str:
+        key = self._keys.get(id(node))
+        if key is None:
+            key = self._keys[id(node)] = f"r{len(self._keys) + 1}"
+            self.waiting.append((key, node))
+        return f"#/$defs/{key}"
+
+    def write(self, node: Node) -> object:
+        if node.always is not None:
+            return node.always
+        return {keyword: self._word(keyword, value) for keyword, value in node.words.items()}
+
+    def _word(self, keyword: str, value: object) -> object:
+        match keyword, value:
+            case "$ref", Node():
+                return self._refer(value)
+            case _, Node():
+                return self.write(value)
+            case "pattern", str():
+                return written_out(value)
+            case "patternProperties", dict():
+                return self._patterns(value)
+            case (("const" | "enum"), _):
+                return list(value) if isinstance(value, tuple) else value
+            case _, tuple():
+                return [self.write(one) if isinstance(one, Node) else one for one in value]
+            case _, dict():
+                return {key: self.write(one) if isinstance(one, Node) else list(one) for key, one in value.items()}
+            case _:
+                return value
+
+    def _patterns(self, value: dict[str, Node]) -> object:
+        made: dict[str, object] = {}
+        for pattern, one in value.items():
+            text = written_out(pattern)
+            # two patterns may be the same one, written in two ways
+            made[text] = {"allOf": [made[text], self.write(one)]} if text in made else self.write(one)
+        return made
+
+
+def _bound(root: Node) -> None:
+    """Refuse what takes more than MAX_STEPS schemas for one place of a value."""
+    costs: dict[int, int] = {}
+    running: set[int] = set()
+
+    def cost(node: Node, depth: int) -> int:
+        if node.always is not None:
+            return 1
+        if id(node) in costs:
+            return costs[id(node)]
+        if id(node) in running:
+            raise SchemaRefused("$ref", node.pointer, "it leads back to itself before any value is looked at")
+        if depth > 200:
+            raise SchemaRefused("$ref", node.pointer, "too many schemas stand in one another")
+        running.add(id(node))
+        total = 1 + sum(cost(one, depth + 1) for one in in_place(node))
+        running.discard(id(node))
+        if total > MAX_STEPS:
+            raise SchemaRefused("$ref", node.pointer, f"it takes more than {MAX_STEPS:,} steps for one value")
+        costs[id(node)] = total
+        return total
+
+    cost(root, 0)
+
+
+def in_place(node: Node) -> list[Node]:
+    """The schemas that look at the same value as a schema."""
+    found: list[Node] = []
+    for keyword in _IN_PLACE:
+        value = node.words.get(keyword)
+        if isinstance(value, Node):
+            found.append(value)
+        elif isinstance(value, tuple):
+            found += value
+        elif isinstance(value, dict):
+            found += value.values()
+    return found
