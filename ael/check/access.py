@@ -7,7 +7,8 @@ from ael.check.checker import DISCARD, UNKNOWN, Checker
 from ael.check.collect import LATER, Kind, Symbol
 from ael.check.constant import FAILED, exact
 from ael.check.kind import INT, STRING, plain, sure, without_null
-from ael.check.module import kind_text, member, report_unknown, seen, visible
+from ael.check.mcp_member import unknown_member
+from ael.check.module import kind_text, member, report_unknown, seen, server_member, visible
 from ael.check.narrow import path_of
 from ael.check.program import Meaning
 from ael.check.suggest import did_you_mean, nearest
@@ -35,7 +36,7 @@ _VALUE_KINDS: frozenset[Kind] = frozenset({"const", "function", "tool", "node", 
 _MEANINGS: dict[Kind, str] = {
     "alias": "type",
     "operation": "service",
-    "mcp": "agent",
+    "mcp": "module",
     "skill": "agent",
     "unknown": "type",
     "role": "permission",
@@ -57,6 +58,11 @@ def symbol_of(c: Checker, node: n.Expr) -> Symbol | None:
             return None
         if owner.kind == "module":
             found = member(c.collected, owner, node.name.text)
+            if found is not None:
+                _remember(c, node, found)
+            return found
+        if owner.kind == "mcp":
+            found = server_member(c.collected, owner, node.name.text)
             if found is not None:
                 _remember(c, node, found)
             return found
@@ -126,7 +132,7 @@ def value_of(c: Checker, node: n.Expr, symbol: Symbol, expected: Type | None) ->
                 c.report("AEL0314", message, node.span)
                 return UNKNOWN
             return sure(FunctionType(tuple(p.type for p in signature.parameters), signature.result, signature.fails))
-        case "unknown" | "agent" | "skill" | "mcp":
+        case "unknown" | "agent" | "skill":
             return UNKNOWN
         case "tool" | "node":
             name = symbol.name.rpartition(".")[2]
@@ -152,6 +158,8 @@ def _how(c: Checker, symbol: Symbol) -> str:
             return f": name a variant, such as `{name}.{first}`"
         case "service":
             return f": call one of its operations, `{name}.…(…)`"
+        case "mcp":
+            return f": call one of its tools, `{name}.…(…)`"
         case "store":
             return f": `{name}.get(key)` reads from it"
         case _:
@@ -187,8 +195,15 @@ def call_key(c: Checker, node: n.FieldAccess) -> Type:
 def _member_of(c: Checker, node: n.FieldAccess, owner: Symbol, expected: Type | None) -> Type:
     name = node.name.text
     match owner.kind:
-        case "unknown" | "agent" | "skill" | "mcp":
+        case "unknown" | "agent" | "skill":
             return UNKNOWN
+        case "mcp":
+            found = server_member(c.collected, owner, name)
+            if found is None:
+                no_server_member(c, owner, node.name)
+                return UNKNOWN
+            _remember(c, node, found)
+            return value_of(c, node, found, expected)
         case "module":
             found = member(c.collected, owner, name)
             if found is None:
@@ -245,6 +260,11 @@ def no_member(c: Checker, owner: Symbol, name: n.Name) -> None:
     known = [k for k, s in target.names.items() if s.public and k not in target.imports]
     end, fix = did_you_mean(name.text, known, c.module.source, name.span)
     c.report("AEL0205", f"the module `{short}` has no `{name.text}`{end}", name.span, fix=fix)
+
+
+def no_server_member(c: Checker, owner: Symbol, name: n.Name) -> None:
+    """Report what an MCP server does not have, or its block does not use."""
+    unknown_member(c.collected, owner, name, c.module.source, c.bag)
 
 
 def no_variant(c: Checker, definition: EnumDef, name: n.Name) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from ael.check.checker import DISCARD, NEVER, UNIT, UNKNOWN, Body, Checker
 from ael.check.exhaustive import TooLarge
 from ael.check.failure import check_model_node, short
 from ael.check.kind import BOOL, STRING
+from ael.check.program import Local
 from ael.check.sign import UNCERTAIN
 from ael.syntax import nodes as n
 from ael.types.signature import Signature
@@ -38,6 +39,9 @@ def check_bodies(c: Checker) -> None:
                         operation.parameters,
                         operation.clauses,
                     )
+            case n.McpDecl(members=members):
+                for member in members:
+                    _remote(c, member, f"{c.module.name}.{node.name.text}.{member.name.text}")
             case n.TestDecl():
                 _test(c, node)
             case n.ConstDecl():
@@ -151,6 +155,24 @@ def _tool(c: Checker, node: n.ToolDecl) -> None:
         _code(c, Body("tool", name, _result(c, node), signature.fails, node), node.body, node.parameters, key=True)
 
 
+def _remote(c: Checker, node: n.McpMember, name: str) -> None:
+    """A tool of a server has no body; its parameters, which its schema says, are seen by the code in its clauses."""
+    signature = _signature(c, name, node)
+    if signature is None:
+        return
+    names = tuple(n.Name(node.name.span, parameter.name) for parameter in signature.parameters)
+    c.tables.remote[node] = names
+    for at, parameter in zip(names, signature.parameters, strict=True):
+        type = optional(parameter.type) if parameter.optional else parameter.type
+        c.tables.locals[at] = Local(parameter.name, parameter.name, False, type)
+    for clause, check in _clause_checks(c, node.clauses):
+        _enter(c, Body("clause", name, None, frozenset(), clause))
+        for at in names:
+            c.locals[-1][at.text] = c.tables.locals[at]
+            c.slots[at.text] = 1
+        check()
+
+
 def _provided(c: Checker, node: n.ProvideDecl, functions: tuple[n.FunctionDecl, ...]) -> None:
     alias = (node.alias or node.service.parts[-1]).text
     service = c.find(node.service) if node.module is None else c.collected.symbols.get(f"{node.module}.{node.service.text}")
@@ -164,20 +186,22 @@ def _provided(c: Checker, node: n.ProvideDecl, functions: tuple[n.FunctionDecl, 
 
 def _clauses(c: Checker, node: n.Node, name: str, parameters: tuple[n.Parameter, ...], clauses: tuple[n.Clause, ...]) -> None:
     """The code in clauses: the condition of an approval and the key of a repeat see the parameters."""
+    for _, check in _clause_checks(c, clauses):
+        _enter(c, Body("clause", name, None, frozenset(), node))
+        _parameters(c, parameters)
+        check()
+
+
+def _clause_checks(c: Checker, clauses: tuple[n.Clause, ...]) -> Iterator[tuple[n.Clause, Callable[[], object]]]:
+    """The clauses that hold code, and how it is checked once the parameters are in scope."""
     for clause in clauses:
         match clause:
             case n.Approval(condition=n.Node() as condition):
-                _in_clause(c, node, name, parameters, lambda e=condition: c.check(e, BOOL, " as the condition of an approval"))  # type: ignore[misc]
+                yield clause, lambda e=condition: c.check(e, BOOL, " as the condition of an approval")  # type: ignore[misc]
             case n.RepeatClause(key=n.Node() as key):
-                _in_clause(c, node, name, parameters, lambda e=key: c.check(e, STRING, " as the key of a repeat"))  # type: ignore[misc]
+                yield clause, lambda e=key: c.check(e, STRING, " as the key of a repeat")  # type: ignore[misc]
             case _:
                 pass
-
-
-def _in_clause(c: Checker, node: n.Node, name: str, parameters: tuple[n.Parameter, ...], check: Callable[[], object]) -> None:
-    _enter(c, Body("clause", name, None, frozenset(), node))
-    _parameters(c, parameters)
-    check()
 
 
 def _node(c: Checker, node: n.NodeDecl) -> None:

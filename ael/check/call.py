@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ael.check.access import may_be_null, no_member, no_operation, no_variant, symbol_of
+from ael.check.access import may_be_null, no_member, no_operation, no_server_member, no_variant, symbol_of
 from ael.check.arguments import Wanted, assign, check_all, check_open, finish, look_at_all, wanted_of
 from ael.check.bounds import bounded
 from ael.check.builtin import EFFECT_SIGNATURES, FUNCTIONS, TEST_FUNCTIONS, Builtin
@@ -12,7 +12,7 @@ from ael.check.failure import can_fail
 from ael.check.generic import Bindings, opened
 from ael.check.kind import INT, plain, without_null
 from ael.check.method import method, ordinary
-from ael.check.module import kind_text, member, report_unknown, seen, visible
+from ael.check.module import kind_text, member, report_unknown, seen, server_member, visible
 from ael.check.passing import failing_with
 from ael.check.program import CallInfo, Meaning
 from ael.check.suggest import did_you_mean
@@ -89,7 +89,7 @@ def _symbol(c: Checker, node: n.Call, symbol: Symbol, expected: Type | None) -> 
             definition = c.definitions.get(symbol.name)
             if isinstance(definition, RecordDef):
                 return _make(c, node, definition, symbol.kind)
-        case "unknown" | "agent" | "skill" | "mcp":
+        case "unknown" | "agent" | "skill":
             look_at_all(c, node)
             return UNKNOWN
         case "const":
@@ -181,9 +181,17 @@ def _by_member(c: Checker, node: n.Call, callee: n.FieldAccess, expected: Type |
         found_here = method(c, node, callee, expected)
         return _value(c, node, c.infer(callee)) if found_here is None else found_here
     match owner.kind:
-        case "unknown" | "agent" | "skill" | "mcp":
+        case "unknown" | "agent" | "skill":
             look_at_all(c, node)
             return UNKNOWN
+        case "mcp":
+            found = server_member(c.collected, owner, name.text)
+            if found is None:
+                look_at_all(c, node)
+                no_server_member(c, owner, name)
+                return UNKNOWN
+            symbol_of(c, callee)
+            return _symbol(c, node, found, expected)
         case "module":
             found = member(c.collected, owner, name.text)
             if found is None:
@@ -320,7 +328,7 @@ def _in_test(c: Checker, node: n.Call, text: str, expected: Type | None) -> Type
         return INT
     if symbol.kind == "operation":
         c.tables.resolved[target] = Meaning("service", symbol.name)
-    elif symbol.kind not in ("tool", "node", "unknown", "agent", "skill", "mcp"):
+    elif symbol.kind not in ("tool", "node", "unknown", "agent", "skill"):
         c.report(
             "AEL0213", f"`calls` counts how often a tool, a node or an operation ran; this is {kind_text(symbol)}", target.span
         )

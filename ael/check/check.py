@@ -17,6 +17,7 @@ from ael.check.define import Definer
 from ael.check.expression import HANDLERS
 from ael.check.facts import establish
 from ael.check.later import report_later
+from ael.check.mcp import declare_servers
 from ael.check.module import link, warn_unused
 from ael.check.program import CheckedModule, CheckedProgram
 from ael.check.sign import Signer
@@ -44,6 +45,7 @@ def check_program(
     declare(collected, bag)
     link(collected, bag)
     report_later(collected, bag)
+    declare_servers(collected, bag, pins)
     definer = Definer(collected, bag)
     definer.define_all()
     Signer(collected, definer, bag).sign_all()
@@ -79,17 +81,19 @@ def check_program(
         models=facts.models,
         tests=facts.tests,
         constants=collected.constants,
-        digest=digest(modules),
+        digest=digest(modules, collected),
+        servers={name: server.spec for name, server in collected.servers.items()},
     )
 
 
-def digest(modules: Mapping[str, n.Module]) -> str:
-    """What names a program: SHA-256 over the names and texts of its modules."""
+def digest(modules: Mapping[str, n.Module], collected: Collected) -> str:
+    """What names a program: SHA-256 over the names and texts of its modules, and over the pins that it was checked against."""
     whole = hashlib.sha256()
-    for name in sorted(modules):
-        text = modules[name].source.text
-        for part in (name, text):
-            data = part.encode()
-            whole.update(len(data).to_bytes(8, "big"))
-            whole.update(data)
+    parts = [part for name in sorted(modules) for part in (name, modules[name].source.text)]
+    pinned = {name: remote.spec.sha256 for server in collected.servers.values() for name, remote in server.remotes.items()}
+    parts += [part for name in sorted(pinned) for part in (name, pinned[name])]
+    for part in parts:
+        data = part.encode()
+        whole.update(len(data).to_bytes(8, "big"))
+        whole.update(data)
     return whole.hexdigest()

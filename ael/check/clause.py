@@ -40,6 +40,8 @@ WORDS: dict[type[n.Clause], str] = {
 }
 
 TOOL = (n.Needs, n.RepeatClause, n.Timeout, n.Limit, n.Approval, n.Taints, n.ParallelClause, n.Retry)
+SERVER_TOOL = (n.Needs, n.RepeatClause, n.Timeout, n.Limit, n.Approval, n.ParallelClause, n.Retry)
+SERVER_READ = (n.Needs, n.Timeout, n.Limit, n.Approval, n.ParallelClause, n.Retry)
 OPERATION = (n.Needs, n.RepeatClause, n.Timeout, n.Limit, n.Retry)
 PROVIDE = (n.Grants, n.Limit)
 STORE = (n.Needs,)

@@ -7,7 +7,7 @@ Nothing in it is changed after `check_program` has gone from the declarations to
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Literal, TypeAlias
 
 from ael.check.program import Tables
@@ -16,6 +16,7 @@ from ael.source import Source
 from ael.syntax import nodes as n
 from ael.types.definition import Definition
 from ael.types.signature import Signature
+from ael.types.spec import RemoteSpec, ServerSpec
 
 Kind: TypeAlias = Literal[
     "record", "enum", "error", "alias", "const", "function", "tool", "node", "agent", "skill", "mcp", "service", "operation", "provide",
@@ -23,7 +24,7 @@ Kind: TypeAlias = Literal[
 ]  # fmt: skip
 """`type` is a built-in type, `fault` a built-in failure, `unknown` a name that a mistake reported elsewhere left without a meaning."""
 
-LATER: frozenset[Kind] = frozenset({"agent", "skill", "mcp"})
+LATER: frozenset[Kind] = frozenset({"agent", "skill"})
 """Kinds that are parsed and formatted, and get their meaning in a later release."""
 
 
@@ -61,6 +62,28 @@ class ModuleScope:
         return self.tree.source
 
 
+@dataclass(frozen=True, eq=False)
+class Remote:
+    """What a member of an `mcp` block stands for. `definition` is the pinned one, None for a resource; `doc` what the model is told."""
+
+    spec: RemoteSpec
+    definition: Mapping[str, object] | None = None
+    doc: str = ""
+
+
+@dataclass(eq=False)
+class Server:
+    """An `mcp` block. `whole`: all that it uses is pinned and has types, so that a name which is not there is a mistake.
+
+    `remotes` are its tools, resources and prompts by qualified name, those that can be called.
+    """
+
+    symbol: Symbol
+    spec: ServerSpec
+    whole: bool = False
+    remotes: dict[str, Remote] = field(default_factory=dict)
+
+
 @dataclass(eq=False)
 class Collected:
     """All declarations of a program."""
@@ -81,6 +104,14 @@ class Collected:
     holds `Uncertain` where the declaration says so, by its `fails` or, for tools and operations, by their `repeat`; effects are still
     empty."""
     constants: dict[str, object] = field(default_factory=dict)
+    servers: dict[str, Server] = field(default_factory=dict)
+    """MCP servers by qualified name. Their tools, resources and prompts are symbols of the kind `tool` (`main.crm.get_customer`), their
+    types symbols as declared ones are (`main.crm.GetCustomerResult`)."""
+
+    def remote(self, name: str) -> Remote | None:
+        """What a tool of a server stands for; None for a tool of the program, and for what has no type."""
+        server = self.servers.get(name.rpartition(".")[0])
+        return server.remotes.get(name) if server is not None else None
 
     def scope_of(self, symbol: Symbol) -> ModuleScope:
         """The module that declares `symbol` (not for what the language brings)."""

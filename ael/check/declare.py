@@ -7,14 +7,15 @@ from collections.abc import Iterable, Iterator
 from types import MappingProxyType
 from typing import TypeVar
 
-from ael.check.collect import Collected, Kind, ModuleScope, Symbol
+from ael.check.collect import Collected, Kind, ModuleScope, Server, Symbol
+from ael.check.mcp_setting import server_spec
 from ael.diagnostics.diagnostic import Bag, Label, Place
 from ael.source import Source
 from ael.syntax import nodes as n
 from ael.types.builtin import EFFECTS, TYPE_NAMES
 from ael.types.fault import FAULT_NAMES
 
-N = TypeVar("N", n.Operation, n.FunctionDecl, n.Field, n.Parameter, n.Variant, n.TypeParameter, n.FieldValue)
+N = TypeVar("N", n.Operation, n.McpMember, n.FunctionDecl, n.Field, n.Parameter, n.Variant, n.TypeParameter, n.FieldValue)
 
 KINDS: dict[type, Kind] = {
     n.RecordDecl: "record",
@@ -80,6 +81,22 @@ def _declaration(kind: Kind, node: n.Declaration, scope: ModuleScope, collected:
         for operation in unique(node.operations, scope.source, bag, "operation"):
             inner = f"{symbol.name}.{operation.name.text}"
             collected.symbols[inner] = Symbol("operation", inner, scope.name, operation, public)
+    elif isinstance(node, n.McpDecl):
+        _server(symbol, node, scope, collected, bag)
+
+
+def _server(symbol: Symbol, node: n.McpDecl, scope: ModuleScope, collected: Collected, bag: Bag) -> None:
+    """What a server has is called like a tool: `crm.get_customer(…)`, `tools crm.get_customer`."""
+    used: list[str] = []
+    for member in unique(node.members, scope.source, bag, "name"):
+        text = member.name.text
+        if (form := style("tool", text)) is not None:
+            bag.report("AEL0208", f"the name of a tool is written `{form}`, not `{text}`", scope.source, member.name.span)
+        inner = f"{symbol.name}.{text}"
+        collected.symbols[inner] = Symbol("tool", inner, scope.name, member, symbol.public)
+        used.append(inner)
+    doc = node.doc.text if node.doc is not None else ""
+    collected.servers[symbol.name] = Server(symbol, server_spec(node, symbol.name, doc, tuple(used)))
 
 
 def _provide(node: n.ProvideDecl, scope: ModuleScope, collected: Collected, bag: Bag) -> None:

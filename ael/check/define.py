@@ -89,6 +89,8 @@ class Definer:
     def alias(self, symbol: Symbol, at: n.NamedType, scope: ModuleScope) -> Type:
         """What an alias stands for; its name where it is recursive."""
         name = symbol.name
+        if isinstance(symbol.node, n.McpMember):
+            return Named(name)  # a recursive type of a server's schema
         if name in self._recursive and name not in self._aliases:
             return Named(name)
         if (known := self._aliases.get(name)) is not None:
@@ -133,6 +135,7 @@ class Definer:
 
     def define_all(self) -> None:
         """Define every declared type, with defaults, and report the ones without end."""
+        self.aliases.update((k, d) for k, d in self.collected.definitions.items() if isinstance(d, AliasDef))
         self.collected.definitions.update(BUILT_IN)
         for symbol in list(self.collected.of_kind("record", "enum", "error", "alias")):
             self.definition(symbol)

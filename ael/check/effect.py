@@ -175,11 +175,10 @@ def _regions(scope: ModuleScope, keys: dict[n.Node, str]) -> Iterator[_Region]:
             case n.ToolDecl(name=name, body=body, clauses=clauses):
                 key = f"{scope.name}.{name.text}"
                 yield _region(key, body)
-                for clause in clauses:
-                    if isinstance(clause, n.Approval) and clause.condition is not None:
-                        yield _region(key, clause.condition, "the condition of an approval")
-                    elif isinstance(clause, n.RepeatClause) and clause.key is not None:
-                        yield _region(key, clause.key, "the key of a tool")
+                yield from _clause_regions(key, clauses)
+            case n.McpDecl(name=name, members=members):
+                for member in members:
+                    yield from _clause_regions(f"{scope.name}.{name.text}.{member.name.text}", member.clauses)
             case n.NodeDecl(name=name, body=n.Block() as body):
                 yield _region(f"{scope.name}.{name.text}", body)
             case n.NodeDecl(name=name, body=n.ModelBody(items=items)):
@@ -199,6 +198,14 @@ def _regions(scope: ModuleScope, keys: dict[n.Node, str]) -> Iterator[_Region]:
 
 def _region(key: str, node: n.Node, what: str = "") -> _Region:
     return node.span.start, node.span.end, f"{key}#{node.span.start}" if what else key, node, what
+
+
+def _clause_regions(key: str, clauses: tuple[n.Clause, ...]) -> Iterator[_Region]:
+    for clause in clauses:
+        if isinstance(clause, n.Approval) and clause.condition is not None:
+            yield _region(key, clause.condition, "the condition of an approval")
+        elif isinstance(clause, n.RepeatClause) and clause.key is not None:
+            yield _region(key, clause.key, "the key of a tool")
 
 
 def _item_regions(key: str, item: n.ModelItem) -> Iterator[_Region]:

@@ -55,9 +55,12 @@ def _says(c: Checker, node: n.Call, errors: frozenset[str]) -> tuple[Label, ...]
     info = c.tables.calls.get(node)
     symbol = c.collected.symbols.get(info.name) if info is not None else None
     declaration = symbol.node if symbol is not None else None
+    labels: tuple[Label, ...] = ()
+    if symbol is not None and isinstance(declaration, n.McpTool):
+        said = next((clause for clause in declaration.clauses if isinstance(clause, n.RepeatClause)), declaration.name)
+        return c.label_of(symbol.module, said.span, "so a lost reply leaves open what happened")
     if symbol is None or not isinstance(declaration, n.FunctionDecl | n.ToolDecl | n.NodeDecl | n.Operation):
         return ()
-    labels: tuple[Label, ...] = ()
     if declaration.fails:
         span = declaration.fails[0].span.to(declaration.fails[-1].span)
         labels = c.label_of(symbol.module, span, "it says so here")

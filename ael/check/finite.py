@@ -30,7 +30,7 @@ def report_endless(collected: Collected, bag: Bag) -> None:
             if (s := collected.symbols.get(name)) is not None and s.node is not None
         )
         owner = collected.symbols[first]
-        assert isinstance(owner.node, n.RecordDecl | n.ErrorDecl | n.EnumDecl)
+        assert isinstance(owner.node, n.RecordDecl | n.ErrorDecl | n.EnumDecl | n.McpMember)
         notes = ("make a field on the way optional (`name?: T` or `T?`), or a list",)
         source = collected.scope_of(owner).source
         bag.report("AEL0210", f"no value can be made: {names}", source, owner.node.name.span, labels=labels, notes=notes)

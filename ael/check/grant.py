@@ -116,7 +116,7 @@ def needed_at(context: Context, use: Use, permission: str | None = None) -> tupl
     symbol = context.collected.symbols.get(use.name)
     if symbol is None:
         symbol = context.collected.symbols.get(use.name.rpartition(".")[0])
-    if symbol is None or not isinstance(symbol.node, n.ToolDecl | n.Operation | n.StoreDecl | n.NodeDecl):
+    if symbol is None or not isinstance(symbol.node, n.ToolDecl | n.Operation | n.StoreDecl | n.NodeDecl | n.McpMember):
         return ()
     for clause in symbol.node.clauses:
         if isinstance(clause, n.Needs):

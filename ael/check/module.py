@@ -134,11 +134,26 @@ def find(collected: Collected, scope: ModuleScope, path: n.Path) -> Symbol | Non
     """The meaning of a dotted name: `Order`, `orders.Order`, `Orders.get`, `orders.Orders.get`. None when a part is not known."""
     symbol = seen(scope, path.parts[0].text)
     for part in path.parts[1:]:
-        if symbol is None or symbol.kind in ("unknown", "agent", "skill", "mcp"):
+        if symbol is None or symbol.kind in ("unknown", "agent", "skill"):
             return symbol
-        inside = symbol.kind == "module"
-        symbol = member(collected, symbol, part.text) if inside else collected.symbols.get(f"{symbol.name}.{part.text}")
+        match symbol.kind:
+            case "module":
+                symbol = member(collected, symbol, part.text)
+            case "mcp":
+                symbol = server_member(collected, symbol, part.text)
+            case _:
+                symbol = collected.symbols.get(f"{symbol.name}.{part.text}")
     return symbol
+
+
+def server_member(collected: Collected, owner: Symbol, name: str) -> Symbol | None:
+    """What an MCP server has under a name: a tool, resource or prompt that its block uses, or a type of theirs.
+
+    None where that is a mistake; where the server is not known well enough to say, it may be anything.
+    """
+    found = collected.symbols.get(f"{owner.name}.{name}")
+    server = collected.servers.get(owner.name)
+    return found if found is not None or server is None or server.whole else NOTHING_KNOWN
 
 
 def visible(scope: ModuleScope, *kinds: Kind) -> Iterator[str]:

@@ -150,7 +150,7 @@ def _tool_choice(context: Context, draft: Draft, clause: n.ToolChoice | None) ->
             context.report("AEL0614", message, scope.name, clause)
         return word
     symbol = find(context.collected, scope, clause.path)
-    if symbol is not None and symbol.kind in ("mcp", "agent", "skill", "unknown"):
+    if symbol is not None and symbol.kind in ("agent", "skill", "unknown"):
         return "auto"
     for _, offered in draft.offered:
         if symbol is offered:

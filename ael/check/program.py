@@ -111,6 +111,8 @@ class Tables:
     type_arguments: dict[n.Node, Type] = field(default_factory=dict)
     acting: set[n.Node] = field(default_factory=set)
     """`FunctionDecl`, `Lambda`, `ToolDecl`, `NodeDecl`, `ParallelFor` … whose code awaits something."""
+    remote: dict[n.Node, tuple[n.Name, ...]] = field(default_factory=dict)
+    """For a tool of an `mcp` block with code in its clauses: a name for each parameter, which is a key of `locals`."""
     failures: dict[n.Node, frozenset[str]] = field(default_factory=dict)
     """For `Try` and `Catch`: the errors (qualified), `Uncertain` included, that can come out of the operand."""
 

@@ -35,10 +35,10 @@ def declared(context: Context, scope: ModuleScope, clauses: c.Clauses, what: str
 def retries(context: Context, scope: ModuleScope, clauses: c.Clauses, repeat: Repeat, what: str) -> None:
     """`retry` stands only on what is idempotent."""
     retry, clause = clauses.get(n.Retry), clauses.get(n.RepeatClause)
-    if retry is None or clause is None or not repeat.can_be_uncertain:
+    if retry is None or not repeat.can_be_uncertain:
         return
     message = f"{what} that is `repeat {repeat.word}` is never tried again by itself, so `retry` has no meaning here"
-    labels = (context.label(scope.name, clause, "after a lost reply it may have happened"),)
+    labels = (context.label(scope.name, clause, "after a lost reply it may have happened"),) if clause is not None else ()
     fix = Fix("remove the `retry`", (c.removal(scope, retry),), safe=False)
     context.report("AEL0514", message, scope.name, retry, labels=labels, fix=fix)
 
@@ -67,7 +67,7 @@ def through(context: Context, chain: list[tuple[str, Use]]) -> tuple[Label, ...]
 
 def _declared_repeat(context: Context, use: Use) -> tuple[Label, ...]:
     symbol = context.collected.symbols.get(use.name)
-    if symbol is not None and isinstance(symbol.node, n.ToolDecl | n.Operation):
+    if symbol is not None and isinstance(symbol.node, n.ToolDecl | n.Operation | n.McpTool):
         for clause in symbol.node.clauses:
             if isinstance(clause, n.RepeatClause):
                 return (context.label(symbol.module, clause, f"`{short(use.name)}` says so here"),)
@@ -75,7 +75,13 @@ def _declared_repeat(context: Context, use: Use) -> tuple[Label, ...]:
 
 
 def parallel(
-    context: Context, scope: ModuleScope, graph: Graph, key: str, node: n.ToolDecl, clauses: c.Clauses, repeat: Repeat
+    context: Context,
+    scope: ModuleScope,
+    graph: Graph,
+    key: str,
+    node: n.ToolDecl | n.McpMember,
+    clauses: c.Clauses,
+    repeat: Repeat,
 ) -> None:
     """`parallel` is for a tool that is idempotent and only reads (feature A1.15)."""
     clause = clauses.get(n.ParallelClause)

@@ -6,6 +6,7 @@ from ael.check.collect import Collected, ModuleScope, Symbol
 from ael.check.constant import FAILED
 from ael.check.declare import unique
 from ael.check.define import Definer, wire_of
+from ael.check.mcp_resource import template
 from ael.check.module import find, kind_text, report_unknown, seen, visible
 from ael.diagnostics.diagnostic import Bag, Edit, Fix, Label, Place
 from ael.source import Span
@@ -50,6 +51,8 @@ class Signer:
                     self._sign(key, symbol, scope, node, (), data=True)
                 case n.Operation() as node:
                     self._sign(key, symbol, scope, node, (), data=True, secrets=True)
+                case n.McpResource() as resource:
+                    self._resource(symbol, scope, resource)
                 case n.StoreDecl() as store:
                     self._store(symbol, scope, store)
                 case _:
@@ -152,6 +155,17 @@ class Signer:
             report_unknown(self.collected, scope, first, "error", "AEL0203", self.bag, known, frozenset({"error"}))
         else:
             self.bag.report("AEL0203", f"there is no error `{path.text}`", scope.source, path.span)
+
+    def _resource(self, symbol: Symbol, scope: ModuleScope, node: n.McpResource) -> None:
+        """Tools and prompts of servers have their signatures from their definitions; a resource has its type here, if it is no text."""
+        result: Type = StringType()
+        if node.type is not None:
+            result = self.definer.writer(scope).type_of(node.type)
+            self._data(scope, node.type, result, "result", False)
+        remote = self.collected.remote(symbol.name)
+        if remote is not None:
+            parameters = template(remote.spec.wire).parameters
+            self.collected.signatures[symbol.name] = Signature(symbol.name, parameters, result)
 
     def _store(self, symbol: Symbol, scope: ModuleScope, node: n.StoreDecl) -> None:
         type = self.definer.writer(scope).type_of(node.type)

@@ -69,10 +69,20 @@ class _Analysis:
                 summaries = (None,) if driven else (self.summaries.setdefault(name, Summary()),)
             case n.Operation() as node:
                 summaries = self._provided(name)
+            case n.McpTool() | n.McpResource() | n.McpPrompt():
+                return self._remote(name)
             case _:
                 return None
         parameters = node.parameters
         return Target(name, tuple(p.name.text for p in parameters), tuple(p.trusted for p in parameters), summaries)
+
+    def _remote(self, name: str) -> Target | None:
+        """What a server answers is outside data, whatever it was asked (feature A9.6)."""
+        signature = self.context.collected.signatures.get(name)
+        if signature is None:
+            return None
+        parameters = signature.parameters
+        return Target(name, tuple(p.name for p in parameters), tuple(p.trusted for p in parameters), (None,))
 
     @staticmethod
     def _outside(node: n.ToolDecl) -> bool:
@@ -239,6 +249,8 @@ def _origin(program: Program, name: str) -> str:
         return f"`{shown}` gives what a model said" if program.nodes[name].driven else f"`{shown}` gives outside data"
     if name in program.tools:
         draft = program.tools[name]
+        if not isinstance(draft.node, n.ToolDecl):
+            return f"`{shown}` is answered by an MCP server"
         if isinstance(draft.node.body, n.Extern):
             return f"`{shown}` runs outside of AEL"
         return f"`{shown}` says `taints`" if draft.clauses.get(n.Taints) is not None else f"`{shown}` gives outside data"

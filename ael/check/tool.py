@@ -8,19 +8,24 @@ from collections.abc import Mapping
 from ael.check import clause as c
 from ael.check import grant, repeat
 from ael.check.basis import Context, names_of, short, suggestion
-from ael.check.collect import Kind, ModuleScope, Symbol
+from ael.check.collect import Kind, ModuleScope, Remote, Symbol
 from ael.check.effect import Graph
+from ael.check.mcp import repeat_of
+from ael.check.mcp_member import unknown_member
 from ael.check.module import find, kind_text, report_unknown
 from ael.check.permission import doc, named, role
 from ael.data import dataclass, replace
-from ael.diagnostics.diagnostic import Edit, Fix, Place
+from ael.diagnostics.diagnostic import Edit, Fix, Place, Severity
 from ael.source import Span
 from ael.syntax import nodes as n
+from ael.types.naming import wire_name
 from ael.types.signature import Effects, Repeat, Signature
 from ael.types.spec import ApprovalSpec, ToolSpec
 
 NAME_LIMIT = 64
 """The longest tool name that every provider takes, in characters."""
+LONG = 1_024
+"""A description of a server's tool that is longer, in characters, is told; some providers cut or refuse it."""
 RESERVED = frozenset({"final", "final_result"})
 """Names under which the run time offers tools of its own."""
 
@@ -37,14 +42,15 @@ class Draft:
 
     symbol: Symbol
     scope: ModuleScope
-    node: n.ToolDecl
+    node: n.ToolDecl | n.McpMember
     clauses: c.Clauses
     permission: str | None
     repeat: Repeat
+    remote: Remote | None = None
 
 
 def drafts(context: Context) -> dict[str, Draft]:
-    """All tools, their permission and repeat safety read."""
+    """All tools, those of MCP servers among them, their permission and repeat safety read."""
     found: dict[str, Draft] = {}
     for symbol in context.collected.of_kind("tool"):
         if isinstance(symbol.node, n.ToolDecl):
@@ -54,12 +60,31 @@ def drafts(context: Context) -> dict[str, Draft]:
             found[symbol.name] = Draft(
                 symbol, scope, node, clauses, permission, repeat.declared(context, scope, clauses, "tool", node.name)
             )
+        elif isinstance(symbol.node, n.McpMember):
+            found[symbol.name] = _of_server(context, symbol, symbol.node)
     return found
 
 
-def _permission(context: Context, scope: ModuleScope, node: n.ToolDecl, needs: n.Needs | None) -> str | None:
+def _of_server(context: Context, symbol: Symbol, node: n.McpMember) -> Draft:
+    scope = context.collected.scope_of(symbol)
+    match node:
+        case n.McpTool():
+            clauses = c.read(context, scope, "a tool of an MCP server", node.clauses, c.SERVER_TOOL)
+        case n.McpResource():
+            clauses = c.read(context, scope, "a resource of an MCP server", node.clauses, c.SERVER_READ)
+        case n.McpPrompt():
+            clauses = c.read(context, scope, "a prompt of an MCP server", node.clauses, c.SERVER_READ)
+    permission = _permission(context, scope, node, clauses.get(n.Needs))
+    return Draft(symbol, scope, node, clauses, permission, repeat_of(node), context.collected.remote(symbol.name))
+
+
+def _word(node: n.ToolDecl | n.McpMember) -> str:
+    return "resource" if isinstance(node, n.McpResource) else "prompt" if isinstance(node, n.McpPrompt) else "tool"
+
+
+def _permission(context: Context, scope: ModuleScope, node: n.ToolDecl | n.McpMember, needs: n.Needs | None) -> str | None:
     if needs is None:
-        message = f"the tool `{node.name.text}` does not say which permission it needs"
+        message = f"the {_word(node)} `{node.name.text}` does not say which permission it needs"
         notes = ("a tool names exactly one: `needs orders.read`, declared once in the pack by `permission orders.read`",)
         context.report("AEL0506", message, scope.name, node.name, notes=notes)
         return None
@@ -79,6 +104,8 @@ def check(context: Context, graph: Graph, draft: Draft) -> None:
     said = clauses.get(n.RepeatClause)
     repeat.retries(context, scope, clauses, draft.repeat, "a tool")
     repeat.parallel(context, scope, graph, draft.symbol.name, node, clauses, draft.repeat)
+    if not isinstance(node, n.ToolDecl):
+        return
     if isinstance(node.body, n.Extern):
         _extern(context, scope, node.body)
     else:
@@ -106,11 +133,13 @@ def spec(context: Context, draft: Draft, signature: Signature) -> ToolSpec:
     if approval is not None:
         by = role(context, scope, approval.role) if approval.role is not None else None
         asked = ApprovalSpec(by, approval.condition is not None)
-    extern = c.constant_text(context, scope, node.body.target) if isinstance(node.body, n.Extern) else None
+    body = node.body if isinstance(node, n.ToolDecl) else None
+    extern = c.constant_text(context, scope, body.target) if isinstance(body, n.Extern) else None
+    remote = draft.remote
     return ToolSpec(
         name=draft.symbol.name,
         signature=signature,
-        doc=doc(node.doc),
+        doc=doc(node.doc) if remote is None else remote.doc,
         permission=draft.permission or "",
         repeat=draft.repeat,
         timeout=c.timeout(context, scope, clauses.get(n.Timeout)),
@@ -120,6 +149,7 @@ def spec(context: Context, draft: Draft, signature: Signature) -> ToolSpec:
         taints=clauses.get(n.Taints) is not None,
         parallel=clauses.get(n.ParallelClause) is not None,
         extern=extern,
+        remote=None if remote is None else remote.spec,
     )
 
 
@@ -155,12 +185,16 @@ def offered(context: Context, scope: ModuleScope, clause: n.Tools | None, node: 
 def find_tool(context: Context, scope: ModuleScope, path: n.Path) -> Symbol | None:
     """The tool or node of a path; None when there is none (reported), or when its meaning comes later."""
     symbol = find(context.collected, scope, path)
-    if symbol is not None and symbol.kind in ("mcp", "agent", "skill", "unknown"):
+    if symbol is not None and symbol.kind in ("agent", "skill", "unknown"):
         return None
     if symbol is not None and symbol.kind in ("tool", "node"):
         return symbol
     if symbol is not None:
         notes: tuple[str, ...] = ()
+        if symbol.kind == "mcp":
+            used = [key.rpartition(".")[2] for key in context.collected.servers[symbol.name].spec.uses]
+            shown = ", ".join(f"`{path.text}.{name}`" for name in used[:8])
+            notes = (f"name its tools: {shown}",) if used else ("its block uses no tools",)
         if symbol.kind in ("function", "operation"):
             notes = ("a model is offered tools: `tool name(…) -> T  needs …  repeat … { … }` may call it",)
         message = f"`{path.text}` is {kind_text(symbol)}, and a model can be offered tools and nodes only"
@@ -171,19 +205,28 @@ def find_tool(context: Context, scope: ModuleScope, path: n.Path) -> Symbol | No
         wanted: frozenset[Kind] = frozenset({"tool", "node"})
         report_unknown(context.collected, scope, path.parts[0], "tool or node", "AEL0601", context.bag, known, wanted)
         return None
+    owner = find(context.collected, scope, n.Path(path.span, path.parts[:-1]))
+    if owner is not None and owner.kind == "mcp":
+        unknown_member(context.collected, owner, path.parts[-1], scope.source, context.bag)
+        return None
     hint, fix = suggestion(scope.source, path.span, path.text, known)
     context.report("AEL0601", f"there is no tool or node `{path.text}`{hint if fix else ''}", scope.name, path, fix=fix)
     return None
 
 
 def offer_name(symbol: Symbol) -> str:
-    """The name under which a model sees a tool (its own) or a node (`delegate__` and its own)."""
+    """The name under which a model sees a tool (its own), one of a server (`crm__get_customer`), or a node (`delegate__` and its own)."""
     own = symbol.name.rpartition(".")[2]
+    if isinstance(symbol.node, n.McpMember):
+        return wire_name(short(symbol.name))
     return f"delegate__{own}" if symbol.kind in ("node", "agent") else own
 
 
 def _offerable(context: Context, scope: ModuleScope, path: n.Path, symbol: Symbol, name: str) -> None:
     node = symbol.node
+    if isinstance(node, n.McpMember):
+        _offerable_remote(context, scope, path, symbol, node)
+        return
     if not isinstance(node, n.ToolDecl | n.NodeDecl):
         return
     labels = (context.label(scope.name, path, "offered to a model here"),)
@@ -214,6 +257,23 @@ def _offerable(context: Context, scope: ModuleScope, path: n.Path, symbol: Symbo
         message = f"the description of `{own}` says what it does, not when to call it"
         notes = ('such as: "Call this before promising anything about an order."',)
         context.warn("AEL1121", message, symbol.module, node.doc, notes=notes)
+
+
+def _offerable_remote(context: Context, scope: ModuleScope, path: n.Path, symbol: Symbol, node: n.McpMember) -> None:
+    remote = context.collected.remote(symbol.name)
+    if remote is None:
+        return
+    labels = (context.label(scope.name, path, "offered to a model here"),)
+    if not remote.doc.strip():
+        message = f"the {_word(node)} `{short(symbol.name)}` is offered to a model and has no description"
+        notes = ("a `///` comment in front says what it does and when to call it; the model reads it",)
+        context.report("AEL0604", message, symbol.module, node.name, labels=labels, notes=notes)
+    elif node.doc is None and len(remote.doc) > LONG:
+        message = (
+            f"the server describes `{short(symbol.name)}` in {len(remote.doc):,} characters, which the model reads at each step"
+        )
+        notes = ("a `///` comment in front is what the model reads instead",)
+        context.report("AEL1222", message, symbol.module, node.name, labels=labels, notes=notes, severity=Severity.WARNING)
 
 
 def _doc_above(context: Context, symbol: Symbol, node: n.ToolDecl | n.NodeDecl) -> Edit:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from ael.check.bounds import bounded
 from ael.check.collect import ModuleScope, Symbol
 from ael.check.kind import sure
-from ael.check.module import kind_text, member, report_unknown, seen, visible
+from ael.check.mcp_member import unknown_member
+from ael.check.module import kind_text, member, report_unknown, seen, server_member, visible
 from ael.check.suggest import did_you_mean
 from ael.diagnostics.diagnostic import Label, Place
 from ael.syntax import nodes as n
@@ -152,7 +153,7 @@ class TypeWriter:
         if len(parts) == 1 and (plain := BUILT_IN.get(text)) is not None:
             return self._plain(node, text, plain)
         symbol = self._symbol(node)
-        if symbol is None or symbol.kind in ("unknown", "agent", "skill", "mcp"):
+        if symbol is None or symbol.kind in ("unknown", "agent", "skill"):
             for argument in node.arguments:
                 self.type_of(argument)
             return UNKNOWN
@@ -187,8 +188,15 @@ class TypeWriter:
             report_unknown(collected, scope, first, "type", "AEL0203", self.bag, known, _TYPE_KINDS)  # type: ignore[arg-type]
             return None
         for part in rest:
+            if symbol.kind == "mcp":
+                found = server_member(collected, symbol, part.text)
+                if found is None:
+                    unknown_member(collected, symbol, part, scope.source, self.bag)
+                    return None
+                symbol = found
+                continue
             if symbol.kind != "module":
-                if symbol.kind not in ("unknown", "agent", "skill", "mcp"):
+                if symbol.kind not in ("unknown", "agent", "skill"):
                     self._no_module(node, symbol)
                     return None
                 return symbol

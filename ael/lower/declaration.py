@@ -33,6 +33,10 @@ class Declarations:
                     self._function(self._qualified(declaration.name), declaration)
                 case n.ToolDecl():
                     self._tool(declaration)
+                case n.McpDecl():
+                    for member in declaration.members:
+                        qualified = f"{self._qualified(declaration.name)}.{member.name.text}"
+                        self._clauses(qualified, self.module.tables.remote.get(member, ()), member.clauses)
                 case n.NodeDecl():
                     self._node(declaration)
                 case n.ProvideDecl():
@@ -112,12 +116,15 @@ class Declarations:
         qualified = self._qualified(declaration.name)
         if isinstance(declaration.body, n.Block):
             self._acting(qualified, declaration, declaration.parameters, declaration.body)
-        for clause in declaration.clauses:
+        self._clauses(qualified, declaration.parameters, declaration.clauses)
+
+    def _clauses(self, qualified: str, parameters: Sequence[n.Node], clauses: Sequence[n.Clause]) -> None:
+        for clause in clauses:
             match clause:
                 case n.Approval(condition=condition) if condition is not None:
-                    self._expression(f"{qualified}.approval", declaration.parameters, condition)
+                    self._expression(f"{qualified}.approval", parameters, condition)
                 case n.RepeatClause(key=key) if key is not None:
-                    self._expression(f"{qualified}.key", declaration.parameters, key)
+                    self._expression(f"{qualified}.key", parameters, key)
                 case _:
                     continue
 
@@ -145,7 +152,7 @@ class Declarations:
     def _expression(
         self,
         qualified: str,
-        parameters: Sequence[n.Parameter],
+        parameters: Sequence[n.Node],
         e: n.Expr,
         *,
         output: bool = False,

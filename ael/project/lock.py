@@ -165,7 +165,7 @@ def _read_pin(wire: str, said: object, near: tuple[str, ...]) -> Pin:
     if entry.get("sha256") != digest:
         note = "the definition or its digest was changed after it was pinned: pin the server again, and look at what changed"
         raise _Garbage(f"{what} does not fit its `sha256`", (*near, "sha256"), note)
-    return Pin(wire, MappingProxyType(definition), digest)
+    return Pin(wire, definition, digest)
 
 
 def _map(value: object, what: str, *near: str) -> dict[str, object]:

@@ -39,6 +39,12 @@ def models_of(program: CheckedProgram, names: frozenset[str]) -> tuple[str, ...]
     return tuple(found)
 
 
+def servers_of(program: CheckedProgram, names: frozenset[str] | None) -> tuple[str, ...]:
+    """The MCP servers of the tools among `names`, in a fixed order; None: of all tools that the program uses."""
+    tools = program.tools if names is None else names & program.tools.keys()
+    return tuple(sorted({remote.server for name in tools if (remote := program.tools[name].remote) is not None}))
+
+
 def _direct(program: CheckedProgram, name: str) -> Iterator[str]:
     if name in program.nodes:
         yield from program.nodes[name].tools

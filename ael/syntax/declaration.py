@@ -328,6 +328,10 @@ class McpPrompt(Node):
     clauses: tuple[Clause, ...]
 
 
+McpMember: TypeAlias = McpTool | McpResource | McpPrompt
+"""What an `mcp` block uses of its server."""
+
+
 @node
 class Setting(Node):
     """`name value`: a setting of a model or of an MCP server (`url setting("CRM_URL")`, `temperature 0.2`)."""
@@ -345,6 +349,11 @@ class McpDecl(Node):
     tools: tuple[McpTool, ...]
     resources: tuple[McpResource, ...]
     prompts: tuple[McpPrompt, ...]
+
+    @property
+    def members(self) -> tuple[McpMember, ...]:
+        """What it uses of its server, in the order written."""
+        return tuple(sorted((*self.tools, *self.resources, *self.prompts), key=lambda member: member.span.start))
 
 
 @node

@@ -5,7 +5,6 @@ from __future__ import annotations
 CODES: dict[str, str] = {
     "AEL1001": "agents and edges come later",
     "AEL1002": "skills come later",
-    "AEL1003": "MCP servers come later",
     "AEL1004": "a placement that comes later",
     "AEL1005": "tenants come later",
     "AEL1006": "packs that depend on packs come later",
