@@ -23,6 +23,8 @@ from ael.types.problem import DecodeError
 AT_ONCE = 8
 """Calls of `parallel` tools that run beside each other."""
 _ERROR_BYTES = 4_096
+_ENDS = (FaultKind.CANCELLED, FaultKind.DIVERGED, FaultKind.DEFINITION_CHANGED)
+"""Faults of a call that end the node: what the program was checked against does not hold any more (A9.25)."""
 
 
 class Answered:
@@ -139,7 +141,7 @@ class Calls:
             self._tell(path, offered.name, "uncertain", started, str(uncertain))
             return ToolAnswer(call, f"unknown: {uncertain}", True)
         except (Failure, Fault) as error:
-            if isinstance(error, Fault) and error.kind in (FaultKind.CANCELLED, FaultKind.DIVERGED):
+            if isinstance(error, Fault) and error.kind in _ENDS:
                 result.end = result.end or error
             result.problems.append(error)
             # What refuses this call itself says what to do; a refusal inside of its body is a fault of it.
