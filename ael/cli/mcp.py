@@ -31,9 +31,24 @@ ACTIONS = {
 }
 
 
+class _Mixed(argparse.ArgumentParser):
+    """Takes its words wherever they stand, between options too."""
+
+    _within = False
+
+    def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
+        if self._within:
+            return super().parse_known_args(args, namespace)
+        self._within = True
+        try:
+            return self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self._within = False
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `ael mcp`."""
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=_Mixed)
     for action, described in ACTIONS.items():
         own = actions.add_parser(
             action, help=described, description=f"{described[0].upper()}{described[1:]}.", allow_abbrev=False

@@ -58,7 +58,7 @@ async def act(args: argparse.Namespace) -> int:
 def _target(program: Program, word: str) -> tuple[Server, str]:
     """The server and the tool that `files.read_text_file` or `main.files.read-text-file` names."""
     for server in program.servers:
-        for prefix in (f"{server.name}.", f"{server.short}."):
+        for prefix in (f"{server.name}.", f"{server.own}."):
             if word.startswith(prefix) and len(word) > len(prefix):
                 return program.chosen([server.name])[0], word.removeprefix(prefix)
     program.chosen([word.partition(".")[0]])

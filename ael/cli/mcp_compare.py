@@ -9,12 +9,11 @@ from typing import Literal
 from ael.cli.mcp_offer import why
 from ael.cli.mcp_open import Listed, Wanted
 from ael.mcp.difference import difference
-from ael.mcp.manifest import listed as by_name
 from ael.mcp.outside import visible
-from ael.types.pin import Pin, ServerPins, pin
+from ael.types.canonical import EncodeError
+from ael.types.pin import Pin, ServerPins, pin, pin_digest
 from ael.types.tool_schema import SchemaRefused, prompt_parameters
 
-_TWICE = "the server lists it twice, with different definitions"
 State = Literal["same", "new", "changed", "missing", "refused"]
 
 
@@ -43,7 +42,7 @@ def compare(listed: Listed, pins: ServerPins | None, *, everything: bool = False
     What is pinned but not used is left out, unless `everything`.
     """
     known = pins if pins is not None else ServerPins()
-    used = {(want.kind, want.wire) for want in listed.server.wanted}
+    used: set[tuple[str, str]] = {(want.kind, want.wire) for want in listed.server.wanted}
     found = [
         *_kind("tool", listed.tools, known.tools, listed, used, everything),
         *_kind("prompt", listed.prompts, known.prompts, listed, used, everything),
@@ -61,12 +60,16 @@ def _kind(
     used: set[tuple[str, str]],
     everything: bool,
 ) -> list[Compared]:
-    found = []
-    known = by_name(definitions)
-    for wire, definition in known.found.items():
+    found = [
+        Compared(kind, wire, (kind, wire) in used, "refused", (visible(reason),))
+        for (of, wire), reason in listed.broken.items()
+        if of == kind and ((kind, wire) in used or everything)
+    ]
+    for definition in definitions:
+        wire = str(definition["name"])
         if not ((is_used := (kind, wire) in used) or everything):
             continue
-        reason = _refusal(kind, definition, listed) if wire not in known.twice else _TWICE
+        reason = _refusal(kind, definition, listed)
         old = pinned.get(wire)
         lines = tuple(difference(old.definition, definition)) if old is not None else ()
         if reason is not None:
@@ -78,6 +81,10 @@ def _kind(
 
 
 def _refusal(kind: str, definition: Mapping[str, object], listed: Listed) -> str | None:
+    try:
+        pin_digest(definition)
+    except EncodeError as error:
+        return f"the definition cannot be pinned: {visible(str(error))}"
     if kind == "tool":
         refused = listed.offers[str(definition["name"])].refused
         return None if refused is None else why(refused)

@@ -19,8 +19,8 @@ from ael.cli.mcp_offer import (
     why,
 )
 from ael.cli.mcp_open import Listed, Program, open_program, report_failures
+from ael.mcp.manifest import digest_of
 from ael.mcp.outside import visible
-from ael.types.pin import pin_digest
 
 
 async def act(args: argparse.Namespace) -> int:
@@ -43,6 +43,10 @@ def lines(program: Program, listed: Listed, *, full: bool) -> Iterator[str]:
     yield f"tools: {len(listed.tools)}" if listed.tools else "tools: none"
     for wire, one in listed.offers.items():
         yield from _tool(program, listed, wire, one, full)
+    for (kind, wire), reason in listed.broken.items():
+        yield f"  {kind} {visible(wire, 128)} refused, {visible(reason)}"
+    if listed.nameless:
+        yield f"  and {listed.nameless} without a name, which nobody can use"
     for title, said in (("resources", listed.resources), ("resource templates", listed.templates), ("prompts", listed.prompts)):
         if said:
             yield f"{title}: {len(said)}"
@@ -91,7 +95,7 @@ def _pinned(program: Program, listed: Listed, kind: str, wire: str, definition: 
     old = None if pins is None else (pins.tools if kind == "tool" else pins.prompts).get(wire)
     if old is None:
         return ()
-    return ("pinned",) if old.sha256 == pin_digest(definition) else ("pinned, changed since",)
+    return ("pinned",) if old.sha256 == digest_of(definition) else ("pinned, changed since",)
 
 
 # --- JSON ----------------------------------------------------------------------------------------------------------------
@@ -104,6 +108,7 @@ def plain(program: Program, listed: Listed) -> dict[str, object]:
         "server": dict(listed.info),
         "capabilities": dict(listed.capabilities),
         "where": listed.server.where,
+        "broken": [{"kind": kind, "name": wire, "reason": reason} for (kind, wire), reason in listed.broken.items()],
         "tools": [_plain_tool(program, listed, wire, one) for wire, one in listed.offers.items()],
         "resources": [dict(one) for one in listed.resources],
         "resourceTemplates": [dict(one) for one in listed.templates],

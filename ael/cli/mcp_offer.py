@@ -11,6 +11,7 @@ from ael.types.definition import AliasDef, Definition, EnumDef, FieldDef, Record
 from ael.types.signature import ParameterDef
 from ael.types.text import show
 from ael.types.tool_schema import SchemaRefused, ToolTypes, prompt_parameters, tool_types
+from ael.types.type import Named
 
 SAYS = "|"
 """Marks words of the server."""
@@ -41,14 +42,9 @@ def type_prefix(server: str, name: str) -> str:
     return f"{server}.{camel if camel[:1].isalpha() else f'T{camel}'}"
 
 
-def offer(definition: Mapping[str, object], name: str, *, twice: bool = False) -> Offer:
-    """A listed tool with the types that it becomes; `name` begins the names of its records (`main.crm.GetCustomer`).
-
-    `twice`: it is listed a second time, as something else, so nobody can say what it is.
-    """
-    wire = str(definition.get("name", ""))
-    if twice:
-        return Offer(wire, definition, refused=SchemaRefused("name", "", "the server lists it twice, with different definitions"))
+def offer(definition: Mapping[str, object], name: str) -> Offer:
+    """A listed tool with the types that it becomes; `name` begins the names of its records (`main.crm.GetCustomer`)."""
+    wire = str(definition["name"])
     try:
         return Offer(wire, definition, types=tool_types(definition, name))
     except SchemaRefused as refused:
@@ -86,8 +82,10 @@ def prompt_signature(definition: Mapping[str, object]) -> str:
 
 
 def definition_lines(types: ToolTypes) -> list[str]:
-    """The types that a tool brings, a line each."""
-    return [visible(_definition(name.rpartition(".")[2], defined), 1_000) for name, defined in types.definitions.items()]
+    """The types that a tool brings, a line each, without the record that its parameters are."""
+    whole = types.input.name if isinstance(types.input, Named) else None
+    shown = {name: defined for name, defined in types.definitions.items() if name != whole}
+    return [visible(_definition(name.rpartition(".")[2], defined), 1_000) for name, defined in shown.items()]
 
 
 def _definition(name: str, defined: Definition) -> str:

@@ -19,7 +19,7 @@ from ael.diagnostics.diagnostic import Bag, Severity
 from ael.host import HostError
 from ael.mcp.endpoint import HttpEndpoint, StdioEndpoint
 from ael.mcp.failure import McpError
-from ael.mcp.manifest import listed as by_name
+from ael.mcp.listing import Listing, What
 from ael.mcp.outside import visible
 from ael.mcp.session import Elicitation, ElicitationReply, Session, open_session
 from ael.project.deployment import McpBinding
@@ -32,6 +32,8 @@ LISTING = 60.0
 """Seconds for all pages of one listing."""
 CALL = 30.0
 """Seconds for a call, where the deployment says nothing."""
+_NO_METHOD = -32_601
+"""JSON-RPC: the method does not exist."""
 _AT_ONCE = 4
 _LOCK_CODES = frozenset({"AEL1201", "AEL1202"})
 """What is wrong with a lock, which pinning anew repairs."""
@@ -113,6 +115,10 @@ class Listed:
     prompts: tuple[Mapping[str, object], ...] = ()
     times: Mapping[str, float] = field(default_factory=dict)
     offers: Mapping[str, Offer] = field(default_factory=dict)
+    broken: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """Tools and prompts of the listing that nobody can use, (kind, name) -> why: listed twice with different definitions."""
+    nameless: int = 0
+    """Definitions without a name."""
 
     @property
     def described(self) -> str:
@@ -217,26 +223,23 @@ class Program:
     async def listed(self, server: Server, session: Session, *, everything: bool = False) -> Listed:
         """What a server lists: tools, and prompts or all where they are asked for. Raises `CommandError`."""
         said = session.capabilities
+        nothing = Listing()
         whole = everything or any(want.kind == "prompt" for want in server.wanted)
         start = time.perf_counter()
         try:
-            tools = await session.listing("tools", deadline=LISTING) if "tools" in said else ()
+            tools = await session.listing("tools", deadline=LISTING)
             took = time.perf_counter() - start
-            prompts = await session.listing("prompts", deadline=LISTING) if whole and "prompts" in said else ()
-            known = everything and "resources" in said
-            resources = await session.listing("resources", deadline=LISTING) if known else ()
-            templates = await session.listing("resourceTemplates", deadline=LISTING) if known else ()
+            prompts = await session.listing("prompts", deadline=LISTING) if whole else nothing
+            resources = await _some(session, "resources") if everything else nothing
+            templates = await _some(session, "resourceTemplates") if everything else nothing
         except McpError as error:
             raise unreachable(server, error, "cannot be listed") from None
         own = {want.wire: want.name for want in server.wanted if want.kind == "tool"}
-        known_tools = by_name(tools)
-        offers = {
-            wire: offer(tool, type_prefix(server.name, own.get(wire, wire)), twice=wire in known_tools.twice)
-            for wire, tool in known_tools.found.items()
-        }
+        named = {str(tool["name"]): tool for tool in tools}
+        offers = {wire: offer(tool, type_prefix(server.name, own.get(wire, wire))) for wire, tool in named.items()}
         return Listed(
             server, session.protocol, session.server, said, session.client_capabilities, tools, resources, templates, prompts,
-            {"listed in": took}, offers,
+            {"listed in": took}, offers, {**_broken("tool", tools), **_broken("prompt", prompts)}, tools.nameless + prompts.nameless,
         )  # fmt: skip
 
     async def list(
@@ -281,6 +284,20 @@ def _repeats(found: Servers, server: DeclaredServer) -> dict[str, Repeat]:
                     if isinstance(clause, n.RepeatClause):
                         repeats[tool.name.text] = Repeat[clause.kind.upper()]
     return repeats
+
+
+async def _some(session: Session, what: What) -> Listing:
+    """A listing that a server may be without although it says that it has the kind: some have resources and no templates."""
+    try:
+        return await session.listing(what, deadline=LISTING)
+    except McpError as error:
+        if error.code != _NO_METHOD:
+            raise
+        return Listing()
+
+
+def _broken(kind: str, listing: Listing) -> dict[tuple[str, str], str]:
+    return {(kind, name): reason for name, reason in listing.refused.items()}
 
 
 def unreachable(server: Server, error: McpError, what: str = "cannot be reached") -> CommandError:

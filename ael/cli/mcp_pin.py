@@ -32,7 +32,7 @@ async def act(args: argparse.Namespace) -> int:
     names, path = split_words(args.words)
     program = open_program(path, args.deploy, repairs_lock=True)
     chosen = program.chosen(names)
-    listed, failed = await program.list(chosen)
+    listed, failed = await program.list(chosen, everything=args.all)
     if failed:
         raise failed[0].but("nothing was written")
     plan = _plan(program, listed, everything=args.all, only=bool(names))

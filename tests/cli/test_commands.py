@@ -52,9 +52,14 @@ def test_every_command_helps(ael: Ael, command: str) -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_an_unknown_option_is_bad_usage(ael: Ael, command: str) -> None:
-    words = {"new": ["x"], "completion": ["bash"], "model": ["list"], "preview": ["main.ael", "asks"], "mcp": ["list"]}.get(
-        command, ["main.ael"]
-    )
+    words = {
+        "new": ["x"],
+        "completion": ["bash"],
+        "model": ["list"],
+        "preview": ["main.ael", "asks"],
+        "mcp": ["list"],
+        "serve": ["--mcp"],
+    }.get(command, ["main.ael"])
     ael.write({"main.ael": f"{GOOD}\n{ASKS}"})
     ended = ael(command, *words, "--wibble", "1")
     assert (ended.code, ended.out) == (2, "")
