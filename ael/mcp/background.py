@@ -233,8 +233,13 @@ def _question(params: Mapping[str, object]) -> Elicitation | None:
 
 
 def _reply(reply: ElicitationReply, question: Elicitation) -> Mapping[str, object]:
-    accepted = reply.action == "accept" and question.url is None
-    return {"action": reply.action, **({"content": dict(reply.content or {})} if accepted else {})}
+    """The answer as it goes out. A field that a form leaves alone has the default of its schema, as the form would have shown it."""
+    if reply.action != "accept" or question.url is not None:
+        return {"action": reply.action}
+    fields = question.schema.get("properties")
+    known = fields.items() if type(fields) is dict else ()
+    defaults = {name: field["default"] for name, field in known if type(field) is dict and "default" in field}
+    return {"action": "accept", "content": {**defaults, **(reply.content or {})}}
 
 
 def _malformed(what: str) -> McpError:

@@ -29,6 +29,7 @@ _EVENT_ID = re.compile(rb"[\x20-\x7e\x80-\xff]{1,1024}")
 _PAUSE = 1.0
 _LONGEST_PAUSE = 60.0
 _GOODBYE = 1.0
+_FIRST_WORD = 0.3
 _MESSAGE = frozenset((b"", b"message"))
 
 
@@ -42,6 +43,7 @@ class HttpTransport:
         self._web = Web(endpoint, client, limits, connect)
         self._receiver: Receiver | None = None
         self._listening: asyncio.Task[None] | None = None
+        self._heard = asyncio.Event()
 
     async def start(self, receiver: Receiver, deadline: float) -> None:
         self._receiver = receiver
@@ -83,11 +85,18 @@ class HttpTransport:
             raise await self._web.refusal(response)
         response.close(drain=True)
 
-    def listen(self) -> None:
-        """Keep a stream open on which the server speaks by itself (the older era, servers with sessions)."""
+    async def listen(self) -> None:
+        """Keep a stream open on which the server speaks by itself (the older era, servers with sessions).
+
+        What a server says while nobody listens is lost, its questions too: so this waits a moment for the stream to be there.
+        """
         self._stop_listening()
         if self.session is not None:
+            self._heard.clear()
             self._listening = asyncio.get_running_loop().create_task(self._listen(), name="MCP: what the server says by itself")
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_FIRST_WORD):
+                    await self._heard.wait()
 
     def forget(self) -> None:
         """The session is gone."""
@@ -215,7 +224,10 @@ class HttpTransport:
         trail = _Trail()
         while trail.failures <= self._limits.resumes:
             try:
-                response = await self._open(trail.last)
+                try:
+                    response = await self._open(trail.last)
+                finally:
+                    self._heard.set()
             except McpError as refused:
                 if refused.status is not None:
                     # Not offered (405), or the session is gone: the next request finds out.

@@ -173,7 +173,7 @@ async def _initialize(session: Session, until: float, *, probed: bool) -> None:
     method = "notifications/initialized"
     await session.transport.tell(method, message.notice(method), until - loop.time())
     if isinstance(session.transport, HttpTransport):
-        session.transport.listen()
+        await session.transport.listen()
         session.reopen = lambda until: loop.create_task(_reopen(session, until), name="MCP: a new session")
 
 
