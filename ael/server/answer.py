@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import assert_never
 
 from ael.net.redact import bounded
-from ael.run.outcome import DeclaredError, Faulted, Outcome, Unsettled, Value
+from ael.run.outcome import DeclaredError, Faulted, Outcome, Suspended, Unsettled, Value
 from ael.server.exposure import RESULT, ExposedTool
 from ael.types.fault import FaultKind
 from ael.types.value import File
@@ -22,6 +22,7 @@ RUN_META = "ael/run"
 MAX_ANSWER = 4 * 1024 * 1024
 """Bytes of a result; a larger one is the fault `TooLarge`."""
 _MESSAGE = 2_000
+_FILES = 32
 _SHOWN = ("limit", "spender", "used", "of", "problems", "retry_after", "path")
 """The details of a fault that a caller may see. The others (transcripts, usage) are the operator's."""
 
@@ -35,11 +36,7 @@ def answer(tool: ExposedTool, run: str, outcome: Outcome) -> dict[str, object]:
             if size > MAX_ANSWER:
                 message = f"the result has {size:,} bytes, more than the {MAX_ANSWER:,} that are sent"
                 return failed(FaultKind.TOO_LARGE, message, run)
-            blocks = (
-                [_file(value)]
-                if isinstance(value, File)
-                else [{"type": "text", "text": plain if isinstance(plain, str) else text}]
-            )
+            blocks = _blocks(value, plain, text)
             structured = {RESULT: plain} if tool.wrapped else plain
             return {"content": blocks, "structuredContent": structured, "isError": False, "_meta": {RUN_META: run}}
         case DeclaredError(error=error, plain=plain):
@@ -55,6 +52,9 @@ def answer(tool: ExposedTool, run: str, outcome: Outcome) -> dict[str, object]:
                 "Look there before anything is done again; nothing was repeated."
             )
             return _error(said, told, run)
+        case Suspended(waits=waits):
+            told = {"outcome": "parked", "run": run, "waits": [{"kind": wait.kind, "target": wait.target} for wait in waits]}
+            return _error(f"PARKED: the run {run} waits for {waits[0].kind} and goes on when it is there", told, run)
         case _:
             assert_never(outcome)
 
@@ -85,6 +85,33 @@ def _error(said: str, told: dict[str, object], run: str | None) -> dict[str, obj
         meta[RUN_META] = run
     blocks = [{"type": "text", "text": said}, {"type": "text", "text": text}]
     return {"content": blocks, "isError": True, "_meta": meta}
+
+
+def _blocks(value: object, plain: object, text: str) -> list[dict[str, object]]:
+    """What a model reads: the text, and the files that are in the value as what they are."""
+    files: list[File] = []
+    shown = _shown(value, plain, files)
+    if not files:
+        return [{"type": "text", "text": plain if isinstance(plain, str) else text}]
+    if isinstance(value, File):
+        return [_file(value)]
+    whole: dict[str, object] = {"type": "text", "text": json.dumps(shown, ensure_ascii=False, separators=(",", ":"))}
+    return [whole, *map(_file, files)]
+
+
+def _shown(value: object, plain: object, files: list[File]) -> object:
+    """The JSON form with a marker in the place of each file; the files are collected, at most so many."""
+    match value, plain:
+        case File(), _ if len(files) < _FILES:
+            files.append(value)
+            size = "" if value.data is None else f", {len(value.data):,} bytes"
+            return f"[{value.media}{size}]"
+        case dict(), dict() if value.keys() == plain.keys():
+            return {key: _shown(inner, plain[key], files) for key, inner in value.items()}
+        case list(), list() if len(value) == len(plain):
+            return [_shown(inner, outer, files) for inner, outer in zip(value, plain, strict=True)]
+        case _:
+            return plain
 
 
 def _file(file: File) -> dict[str, object]:

@@ -60,7 +60,7 @@ class ServedApprover:
                     return await open_question.answer
                 finally:
                     flight.closed()
-        return Decision(False, name, "the client cannot ask anybody: it does not support elicitation")
+        return Decision(False, "nobody", "the client cannot ask anybody: it does not support elicitation")
 
 
 def question(request: ApprovalRequest) -> str:

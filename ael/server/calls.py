@@ -14,7 +14,6 @@ from ael.run import events as e
 from ael.run.bindings import Options
 from ael.run.entry import decoded
 from ael.run.outcome import Faulted, Outcome
-from ael.run.run import Run
 from ael.server.answer import answer, failed
 from ael.server.approval import SCHEMA, ServedApprover, question, settle
 from ael.server.exposure import ExposedTool
@@ -127,7 +126,8 @@ class Calls:
             trace_parent=request.trace_parent,
         )
         run = self._host.engine.start(request.tool.node, request.arguments, options)
-        flight = Flight(request, run, asyncio.ensure_future(run.outcome()))
+        events = run.events() if request.report is not None else None
+        flight = Flight(request, run, asyncio.ensure_future(run.outcome()), events)
         self._flights.add(flight)
         self._approver.flights[run.id] = flight
         flight.ended.add_done_callback(lambda _: self._land(flight))
@@ -150,7 +150,7 @@ class Calls:
 
     async def _follow(self, flight: Flight, request: Request) -> Answered:
         """Wait for the end or for a question, telling the client what happens meanwhile."""
-        pump = asyncio.ensure_future(_pump(flight.run, request)) if request.report is not None else None
+        pump = asyncio.ensure_future(_pump(flight, request)) if request.report is not None else None
         asked = asyncio.ensure_future(flight.asked.wait())
         try:
             await asyncio.wait({flight.ended, asked}, return_when=asyncio.FIRST_COMPLETED)
@@ -180,17 +180,16 @@ class Calls:
         return InputRequired(question(asked.request), SCHEMA, flight.token)
 
 
-async def _pump(run: Run, request: Request) -> None:
+async def _pump(flight: Flight, request: Request) -> None:
     """Tell the client what the run does: which node, turn or tool, never content."""
-    report = request.report
-    assert report is not None
-    count = 0
-    async for event in run.events():
+    if flight.events is None or request.report is None:
+        return
+    async for event in flight.events:
         said = words(event)
         if said is not None:
-            count += 1
+            flight.told += 1
             try:
-                await report(count, said)
+                await request.report(flight.told, said)
             except Exception:  # the client is gone; its call is cancelled by whoever sees that
                 return
 
@@ -200,6 +199,8 @@ def words(event: e.Event) -> str | None:
     match event:
         case e.NodeStarted(node=node):
             return f"node {_short(node)}"
+        case e.NodeFinished(node=node, ending=ending):
+            return f"node {_short(node)}: {ending}"
         case e.TurnStarted(node=node, turn=turn):
             return f"node {_short(node)}: model turn {turn}"
         case e.ToolStarted(tool=tool):

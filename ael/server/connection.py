@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
@@ -28,7 +28,7 @@ class Connection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Bytes came; those of a head that is not whole yet are counted."""
-        before: RequestResponseCycle | None = self.cycle
+        before = cast("RequestResponseCycle | None", self.cycle)
         super().data_received(data)
         if self.transport.is_closing():
             self._settle()

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import hmac
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
+from ael.run.events import Event
 from ael.run.outcome import Outcome
 from ael.run.ports import ApprovalRequest, Decision
 from ael.run.run import Run
@@ -52,6 +53,9 @@ class Flight:
     request: Request
     run: Run
     ended: asyncio.Task[Outcome]
+    events: AsyncIterator[Event] | None = None
+    """What the run tells, from its first moment, where somebody wants to know."""
+    told: int = 0
     asked: asyncio.Event = field(default_factory=asyncio.Event)
     question: Question | None = None
     token: str = ""

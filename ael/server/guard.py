@@ -63,6 +63,8 @@ class Guard:
         """Serve one request."""
         if scope["type"] != "http":
             return
+        # The server below leaves spaces around values, which are no part of them (RFC 9110, section 5.5).
+        scope["headers"] = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
         headers = _headers(scope)
         try:
             if scope["path"] in ("/healthz", "/readyz"):

@@ -27,6 +27,8 @@ from ael.types.canonical import EncodeError, digest
 Context = ServerRequestContext[Any, Any]
 ARGUMENTS_ARE_RESULTS = "2025-11-25"
 """From this version on, arguments that do not fit are an error result, which a model can act on; before, an error of the protocol."""
+LISTING_MILLISECONDS = 60_000
+"""How long a client may keep the list of tools, which does not change while the server runs."""
 CALLER = "ael.caller"
 """Key of an ASGI scope: who was authenticated."""
 
@@ -53,7 +55,7 @@ class Protocol:
             raise MCPError(code=types.INVALID_PARAMS, message="there is one page of tools, and no cursor")
         listed: dict[str, object] = {"tools": self._listing}
         if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
-            listed |= {"ttlMs": 0, "cacheScope": "private"}
+            listed |= {"resultType": "complete", "ttlMs": LISTING_MILLISECONDS, "cacheScope": "private"}
         return listed
 
     async def _call(self, ctx: Context, params: types.CallToolRequestParams) -> dict[str, object]:
@@ -79,11 +81,11 @@ class Protocol:
         given = ctx.params or {}
         state = given.get("requestState") if modern else None
         if state is None:
-            return _wire(await self._calls.call(request))
+            return _wire(await self._calls.call(request), modern=modern)
         responses = given.get("inputResponses")
         try:
             response = responses.get(APPROVAL) if isinstance(responses, Mapping) else None
-            return _wire(await self._calls.go_on(str(state), request, response))
+            return _wire(await self._calls.go_on(str(state), request, response), modern=modern)
         except StaleState:
             raise MCPError(code=types.INVALID_PARAMS, message="this requestState is not of a call that waits") from None
 
@@ -105,9 +107,9 @@ async def _without_insides(ctx: Context, call_next: CallNext) -> HandlerResult:
         raise MCPError(code=types.INTERNAL_ERROR, message="Internal error") from None
 
 
-def _wire(answered: dict[str, object] | InputRequired) -> dict[str, object]:
+def _wire(answered: dict[str, object] | InputRequired, *, modern: bool) -> dict[str, object]:
     if not isinstance(answered, InputRequired):
-        return answered
+        return {**answered, "resultType": "complete"} if modern else answered
     params = {"mode": "form", "message": answered.message, "requestedSchema": dict(answered.schema)}
     asked = {APPROVAL: {"method": "elicitation/create", "params": params}}
     return {"resultType": "input_required", "inputRequests": asked, "requestState": answered.state}
