@@ -13,13 +13,13 @@ from types import FrameType
 from typing import Any
 
 from ael.cli.approve import FixedApprover, TerminalApprover
-from ael.cli.progress import Progress, clean
+from ael.cli.progress import Progress, clean, json_text
 from ael.cli.report import use_colour
 from ael.cli.trace import lines, plain
 from ael.host import Host, HostError, open_host
 from ael.project.program import Opened
 from ael.run.bindings import Options, system_user
-from ael.run.outcome import DeclaredError, Faulted, Outcome, Unsettled, Value, to_json
+from ael.run.outcome import DeclaredError, Faulted, Outcome, Suspended, Unsettled, Value, to_json
 from ael.run.ports import Approver
 from ael.run.run import Run
 from ael.run.trace import SpanList
@@ -27,6 +27,10 @@ from ael.types.fault import FaultKind
 
 INTERRUPTED = 130
 """The exit code of a run that was cancelled: that of Ctrl-C, whoever cancelled it."""
+
+PARKED = 3
+"""The exit code of a run that waits for a person or a time, and goes on later."""
+WAITS = {"approval": "an approval", "uncertain": "a person to say what became of it", "time": "its time"}
 
 _PIPES = sys.platform != "win32"
 """Whether a signal can wake an event loop."""
@@ -125,11 +129,11 @@ def _print_trace(spans: SpanList, args: argparse.Namespace) -> None:
 def print_outcome(outcome: Outcome, *, whole: bool) -> int:
     """The result on standard output, an ending that is no value on standard error. Gives the exit code."""
     if whole:
-        print(json.dumps(to_json(outcome), ensure_ascii=False, indent=2, default=str))
+        print(json_text(to_json(outcome)))
     match outcome:
         case Value(plain=value):
             if not whole:
-                print(json.dumps(value, ensure_ascii=False, indent=2))
+                print(json_text(value))
             return 0
         case DeclaredError(error=error, plain=value):
             said = (
@@ -145,5 +149,8 @@ def print_outcome(outcome: Outcome, *, whole: bool) -> int:
                 "  = look there before doing it again; nothing was repeated"
             )
             code = 1
+        case Suspended(waits=waits):
+            said = "\n".join(f"parked: {wait.target.partition('.')[2]} waits for {WAITS[wait.kind]}" for wait in waits)
+            code = PARKED
     print(clean(said), file=sys.stderr)
     return code

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import sys
 import unicodedata
 from decimal import Decimal
@@ -13,6 +15,9 @@ _DIM, _BOLD, _GREEN, _RED, _YELLOW, _OFF = "\x1b[2m", "\x1b[1m", "\x1b[32m", "\x
 
 _SCARCE = ("tokens", "cost", "time")
 """Budgets that are worth a warning before they end; steps and tool calls are used up in a regular run."""
+
+
+_NOT_ASCII = re.compile(r"[^\x20-\x7e\n]")
 
 
 class Progress:
@@ -78,6 +83,12 @@ def clean(text: str) -> str:
     return "".join(
         c if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf", "Cs") else "\N{REPLACEMENT CHARACTER}" for c in text
     )
+
+
+def json_text(value: object, *, indent: int | None = 2) -> str:
+    """JSON to be printed: what does not print, or could steer a terminal, stands as an escape, so it is the same value to a program."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent, default=str)
+    return _NOT_ASCII.sub(lambda found: found[0] if found[0].isprintable() else json.dumps(found[0])[1:-1], text)
 
 
 def _indent(path: str) -> str:

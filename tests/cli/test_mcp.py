@@ -67,8 +67,8 @@ def test_list_as_json(ael: Ael) -> None:
     assert server["tools"][0]["signature"] == "(path: String(max: 4096), head?: Int(min: 1)) -> ReadFileResult"
     assert server["tools"][0]["hints"] == ["reads only", "closed world"]
     assert (server["tools"][2]["refused"]["keyword"], server["tools"][2]["refused"]["path"]) == (
-        "not",
-        "/inputSchema/properties/x",
+        "$ref",
+        "/inputSchema/properties/x/$ref",
     )
     assert server["resources"] == [{"uri": "file:///a.txt", "name": "a", "mimeType": "text/plain"}]
     assert [(p["name"], p["signature"]) for p in server["prompts"]] == [("greet", "() -> List<Message>")]
