@@ -112,7 +112,13 @@ def _as_pinned(program: Program, listed: Listed, offer: Offer) -> None:
     changed = difference(old.definition, offer.definition) if old is not None else []
     if changed:
         message = f"`{listed.server.short}.{visible(offer.wire, 128)}` is not as it was pinned, so it is not called"
-        raise CommandError("AEL0863", message, *changed, "look at it, and pin it as it is now: `ael mcp pin`", exit_code=1)
+        raise CommandError(
+            "AEL0863",
+            message,
+            *(f"  {line}" for line in changed),
+            "look at it, and pin it as it is now: `ael mcp pin`",
+            exit_code=1,
+        )
 
 
 def _repeat(server: Server, offer: Offer) -> Repeat:

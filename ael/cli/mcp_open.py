@@ -60,8 +60,9 @@ class CommandError(Exception):
         self.exit_code = exit_code
 
     def text(self) -> str:
-        """As it is printed."""
-        return "\n".join([f"error[{self.code}]: {self.message}", *(f"  = {note}" for note in self.notes)])
+        """As it is printed; a note that begins with blanks is a quotation."""
+        notes = (f"  {note}" if note.startswith("  ") else f"  = {note}" for note in self.notes)
+        return "\n".join([f"error[{self.code}]: {self.message}", *notes])
 
     def but(self, note: str) -> CommandError:
         """The same with one more note."""

@@ -17,7 +17,10 @@ from unittest.mock import patch
 
 from ael.cli.main import main
 from ael.project.load import MAX_MODULES
+from ael.project.lock import lock_bytes
+from ael.types.pin import ServerPins, pin
 from tests.cli.conftest import KEYS
+from tests.cli.mcp_desk import ODD, READ, desk
 from tests.error_pages import FOLDER, read
 from tests.programs import write
 
@@ -117,6 +120,15 @@ _MODULES = {
 _FEW = 2
 """The limit of modules in its scenario, in place of the real one: two thousand files are not worth the time."""
 
+_DESK = desk()
+_CALL = ("mcp", "call", "files.read_file")
+_NO_PROGRAM = 'command "no-such-program"\nmcp files = stdio("no-such-program")\n'
+_LOCK = {
+    "ael.lock": lock_bytes(
+        {"main.files": ServerPins(tools={"read_file": pin({**READ, "description": "Read one file."})})}
+    ).decode()
+}
+
 SCENARIOS: Mapping[str, Scenario] = {
     "AEL0801": Scenario({}, ("check", "missing.ael")),
     "AEL0805": Scenario(_MODULES, ("check", "main.ael", "--no-cache")),
@@ -133,6 +145,13 @@ SCENARIOS: Mapping[str, Scenario] = {
     ),
     "AEL0840": Scenario({"main.ael": _ENTRIES}, ("run", "main.ael", "anser")),
     "AEL0841": Scenario({"main.ael": _ENTRIES}, ("run", "main.ael", "--count", "three")),
+    "AEL0860": Scenario(_DESK, ("mcp", "list", "flies")),
+    "AEL0861": Scenario({**_DESK, "deploy.ael": _NO_PROGRAM}, ("mcp", "list"), 1),
+    "AEL0862": Scenario(desk(tools=[READ, {**ODD, "name": "write-file"}]), ("mcp", "pin"), 1),
+    "AEL0863": Scenario({**_DESK, **_LOCK}, (*_CALL, '{"path": "a.txt"}'), 1),
+    "AEL0864": Scenario(_DESK, ("mcp", "call", "files.read_flie", '{"path": "a.txt"}')),
+    "AEL0865": Scenario(_DESK, (*_CALL, '{"path": 7}')),
+    "AEL0866": Scenario(_DESK, ("mcp", "call", "files.write_file", '{"path": "a.txt", "content": "hello"}')),
     "AEL0901": Scenario({"main.ael": _FAILS}, ("run", "main.ael", "-q"), 1),
     "AEL0902": Scenario({"main.ael": _FAULT}, ("run", "main.ael", "-q"), 1),
     "AEL0903": Scenario({"main.ael": _UNCERTAIN}, ("run", "main.ael", "-q"), 1),
@@ -161,7 +180,8 @@ def told(code: str) -> tuple[int, str, str]:
     with tempfile.TemporaryDirectory() as folder:
         write(Path(folder), scenario.files)
         limit = patch("ael.project.load.MAX_MODULES", _FEW if code == "AEL0805" else MAX_MODULES)
-        with _inside(Path(folder), scenario.environment), limit, redirect_stdout(out), redirect_stderr(err):
+        nobody = patch("sys.stdin", io.StringIO())
+        with _inside(Path(folder), scenario.environment), limit, nobody, redirect_stdout(out), redirect_stderr(err):
             ended = main(scenario.words)
     message = re.sub(r"\n*\d+ errors?; `ael explain.*$", "", err.getvalue().rstrip("\n")) + "\n"
     message = message.replace(f"more than {_FEW} modules", f"more than {MAX_MODULES} modules")

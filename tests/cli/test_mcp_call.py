@@ -111,7 +111,7 @@ def test_a_changed_definition_is_not_called(ael: Ael) -> None:
     ended = ael("mcp", "call", "files.read_file", FILE)
     assert (ended.code, ended.out) == (1, "")
     assert ended.err.startswith(
-        "error[AEL0863]: `files.read_file` is not as it was pinned, so it is not called\n  = description:\n"
+        "error[AEL0863]: `files.read_file` is not as it was pinned, so it is not called\n    description:\n"
     )
     assert calls(ael.folder) == []
     assert ael("mcp", "call", "files.write_file", BOTH, "--yes").code == 0
