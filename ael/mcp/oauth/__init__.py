@@ -6,7 +6,7 @@ and version of its credential. All raise `McpError` (`Denied`) for a server's UR
 
 from __future__ import annotations
 
-from ael.mcp.oauth.authorizer import OAuthAuthorizer, ServerFacts
+from ael.mcp.oauth.authorizer import KeyProof, OAuthAuthorizer, ServerFacts
 from ael.mcp.oauth.client import Credential, Sign, SigningKey
 from ael.mcp.oauth.code import LOGIN_SECONDS, AuthorizationCode
 from ael.mcp.oauth.grant import ClientCredentials, EnterpriseManaged, WorkloadIdentity
@@ -54,9 +54,15 @@ def authorization_code(
     document: str | None = None,
     name: str = "AEL",
     seconds: float = LOGIN_SECONDS,
+    bound: bool = False,
 ) -> OAuthAuthorizer:
-    """A user's account: `open_url` shows the page where the user says yes, within `seconds`. See `AuthorizationCode`."""
-    return OAuthAuthorizer(facts, AuthorizationCode(open_url, id, secret, document, name, seconds))
+    """A user's account: `open_url` shows the page where the user says yes, within `seconds`. See `AuthorizationCode`.
+
+    `bound`: tokens are bound to a key of this process (DPoP; needs the extra `oauth`, and a server that takes them).
+    """
+    return OAuthAuthorizer(
+        facts, AuthorizationCode(open_url, id, secret, document, name, seconds), _key_bound() if bound else None
+    )
 
 
 def workload_identity(facts: ServerFacts, id: str, assertion: Credential) -> OAuthAuthorizer:
@@ -83,3 +89,10 @@ def _sign() -> Sign:
     from ael.mcp.oauth.signing import client_assertion
 
     return client_assertion
+
+
+def _key_bound() -> KeyProof:
+    # Loaded on use, for the same reason.
+    from ael.mcp.oauth.dpop import KeyBound
+
+    return KeyBound()

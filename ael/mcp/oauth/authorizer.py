@@ -32,7 +32,11 @@ FRESH = 5.0
 class KeyProof(Prover, Protocol):
     """Binds tokens to a key, for requests to the server itself too."""
 
-    def server_request(self, url: str, method: str, token: str) -> dict[str, str]:
+    @property
+    def thumbprint(self) -> str:
+        """Which key it is: tokens of one are of no use with another."""
+
+    def server_request(self, where: Place, method: str, token: str) -> dict[str, str]:
         """The proof that goes with a token."""
 
 
@@ -238,7 +242,10 @@ class OAuthAuthorizer:
     def _slot(self) -> Slot:
         """What is known for the credential that counts now; what an older one got is forgotten."""
         facts = self._facts
-        key = facts.tokens.key(self._server.url, facts.tenant, (*self._grant.facts(), facts.issuer or "", " ".join(facts.scopes)))
+        bound = "" if self._prover is None else self._prover.thumbprint
+        key = facts.tokens.key(
+            self._server.url, facts.tenant, (*self._grant.facts(), facts.issuer or "", " ".join(facts.scopes), bound)
+        )
         if key != self._key:
             if self._key is not None:
                 facts.tokens.drop(self._key)
@@ -258,7 +265,7 @@ class OAuthAuthorizer:
         return self._facts.clock() - token.made < FRESH
 
     def _headers(self, token: Token, method: str) -> Mapping[str, str | Secret]:
-        proofs = {} if self._prover is None else self._prover.server_request(self._server.url, method, token.access.reveal())
+        proofs = {} if self._prover is None else self._prover.server_request(self._server, method, token.access.reveal())
         return {"authorization": Secret("access token", f"{token.scheme} {token.access.reveal()}"), **proofs}
 
     def _ask(

@@ -63,7 +63,7 @@ Sign = Callable[[SigningKey, str, AuthorizationServer], str]
 class Proof:
     """What goes into a token request to say who asks."""
 
-    fields: tuple[tuple[str, str], ...]
+    fields: tuple[tuple[str, str], ...] = field(repr=False)
     headers: Mapping[str, Secret] = field(default_factory=dict)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import isfinite
 
 from ael.mcp.failure import McpError
@@ -20,7 +20,7 @@ class Document:
     """The members of a document. `what` names it in messages, which never show a value. All readers raise `McpError` (`Malformed`)."""
 
     what: str
-    values: Mapping[str, object]
+    values: Mapping[str, object] = field(repr=False)
 
     def text(self, key: str) -> str | None:
         """A text that is not empty; None where the key is absent or null."""

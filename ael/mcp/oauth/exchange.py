@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
 from ael.mcp.failure import McpError
@@ -38,7 +38,7 @@ class Reply:
 
     status: int
     kind: str
-    body: bytes
+    body: bytes = field(repr=False)
     retry_after: float | None
     nonce: str
 

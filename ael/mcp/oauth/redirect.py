@@ -97,8 +97,12 @@ class RedirectReceiver:
             # Whatever a stranger does on this port ends its own connection only.
             pass
         finally:
-            self._tasks.discard(task)
             writer.close()
+            with suppress(OSError, TimeoutError, asyncio.CancelledError):
+                async with asyncio.timeout(1):
+                    await writer.wait_closed()
+            writer.transport.abort()
+            self._tasks.discard(task)
 
     def _read(self, head: bytes) -> tuple[str, str]:
         """Status and text of the answer to a request; takes what the right one brings."""
