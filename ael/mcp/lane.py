@@ -49,6 +49,7 @@ class Lane:
         self,
         uses: Uses,
         opener: Opener,
+        tenant: str,
         clock: Clock,
         random: Callable[[], float],
         retries: int,
@@ -62,6 +63,7 @@ class Lane:
         self.questions: Questions | None = None
         self._uses = uses
         self._opener = opener
+        self._tenant = tenant
         self._clock = clock
         self._random = random
         self._retries = retries
@@ -233,7 +235,7 @@ class Lane:
         attempt = 1
         while True:
             try:
-                session = await self._opener(self)
+                session = await self._opener(self, self._tenant)
                 break
             except McpError as error:
                 fault = self._fault_of(error)

@@ -255,7 +255,7 @@ class Remote:
             task.add_done_callback(live.tasks.discard)
         policy = self._policy
         lane = live.lanes[key] = Lane(
-            self._uses, self._opener, self._clock, self._random, policy.retries, policy.manifest, policy.connect, live.tasks
+            self._uses, self._opener, tenant, self._clock, self._random, policy.retries, policy.manifest, policy.connect, live.tasks
         )
         return lane
 

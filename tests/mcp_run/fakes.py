@@ -115,7 +115,7 @@ class Opening:
     gate: asyncio.Event | None = None
     given_up: int = 0
 
-    async def __call__(self, listener: Listener) -> FakeSession:
+    async def __call__(self, listener: Listener, tenant: str) -> FakeSession:
         self.listeners.append(listener)
         if self.gate is not None:
             try:

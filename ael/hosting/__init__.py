@@ -1,0 +1,1 @@
+"""What the composition root puts together: one file for each kind of thing that a deployment binds."""

@@ -1,0 +1,146 @@
+"""Models as a deployment binds them, and their prices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from importlib import import_module
+from pathlib import Path
+
+from ael.hosting.failure import HostError
+from ael.hosting.secrets import Secrets
+from ael.models.registry import PROVIDERS, Binding, BindingError, info, open_provider
+from ael.project.deployment import Deployment, ModelBinding
+from ael.project.literal import Construct
+from ael.project.load import shown
+from ael.project.program import Opened
+from ael.project.reach import models_of
+from ael.run.bindings import BoundModel
+from ael.run.ports import Price, Prices
+from ael.types.spec import ModelSpec
+
+FREE = frozenset({"scripted", "local"})
+"""Providers whose models cost nothing."""
+_NOTHING = Price(Decimal(0), Decimal(0), Decimal(0), Decimal(0))
+
+
+def bind_models(opened: Opened, names: frozenset[str], secrets: Secrets, warnings: list[str]) -> dict[str, BoundModel]:
+    """The models that the nodes among `names` use. A program may run without its second choice, but not without its first."""
+    program = opened.program
+    first = {spec.model for name, spec in program.nodes.items() if name in names}
+    bound: dict[str, BoundModel] = {}
+    for name in models_of(program, names):
+        try:
+            bound[name] = bind_model(opened, program.models[name], secrets)
+        except HostError as error:
+            if name in first:
+                raise
+            warnings.append(f"the fallback model `{short_name(name)}` is not there: {error.message}")
+    return {name: _without_missing(model, bound) for name, model in bound.items()}
+
+
+def _without_missing(model: BoundModel, bound: Mapping[str, BoundModel]) -> BoundModel:
+    if model.fallback is None or model.fallback in bound:
+        return model
+    return BoundModel(model.provider, model.model, model.settings)
+
+
+def bind_model(opened: Opened, spec: ModelSpec, secrets: Secrets) -> BoundModel:
+    binding = opened.deployment.models.get(spec.name) or ModelBinding(spec.provider or "", spec.model)
+    # Where a model is and with which key it is asked is the deployment's word alone: a program could send a key elsewhere.
+    declared = {name: value for name, value in spec.settings if name not in ("endpoint", "inner", "key")}
+    settings = {**declared, **binding.settings}
+    try:
+        if not binding.provider:
+            raise BindingError("nothing says which provider it has")
+        provider = open_provider(_provider_binding(opened, spec, binding, settings, secrets))
+    except BindingError as error:
+        message = f"the model `{short_name(spec.name)}` cannot be used: {error}"
+        raise HostError("AEL0830", message, *_ways(opened, spec, binding)) from None
+    return BoundModel(provider, model_name(spec, binding), settings, spec.fallback)
+
+
+def _ways(opened: Opened, spec: ModelSpec, binding: ModelBinding) -> tuple[str, ...]:
+    """The lines that give a model something to run on: a real provider, the local model, or a script."""
+    short, deployment = short_name(spec.name), opened.deployment
+    file = "deploy.ael" if deployment.name == "default" else f"deploy.{deployment.name}.ael"
+    described = PROVIDERS.get(binding.provider)
+    variable = described.key_variable if described is not None and described.needs_key else None
+    if variable is None:
+        real, variable = 'anthropic("claude-haiku-4-5")', "ANTHROPIC_API_KEY"
+    else:
+        real = f'{binding.provider}("{model_name(spec, binding)}")'
+    return (
+        f"each of these is a line of {shown(Path(deployment.folder, file))}:",
+        f"with a key: `model {short} = {real}`, and set {variable}",
+        f'a small model on this machine: `model {short} = local("smollm2")`, after `ael model get smollm2`',
+        f'no model, but a file with a list of turns: `model {short} = scripted("script.json")`',
+    )
+
+
+def model_name(spec: ModelSpec, binding: ModelBinding) -> str:
+    """The provider's name of the model, by which it is asked and priced; a recording goes by that of what it records."""
+    inner = binding.settings.get("inner")
+    if binding.provider == "recorded" and isinstance(inner, Construct):
+        named = inner.positional[0] if inner.positional else None
+        return named if isinstance(named, str) else spec.model or ""
+    return binding.model or spec.model or ""
+
+
+def _provider_binding(
+    opened: Opened, spec: ModelSpec, binding: ModelBinding, settings: dict[str, object], secrets: Secrets
+) -> Binding:
+    described = info(binding.provider)
+    rest = dict(settings)
+    endpoint = rest.pop("endpoint", None)
+    inner = rest.pop("inner", None)
+    key = secrets.get(binding.key) if binding.key is not None else None
+    if key is None and described.key_variable is not None:
+        key = secrets.of_variable(described.key_variable)
+    on_file = binding.provider in ("scripted", "replay", "recorded")
+    return Binding(
+        provider=binding.provider,
+        model="" if on_file else binding.model or spec.model or "",
+        declared=short_name(spec.name),
+        endpoint=endpoint if isinstance(endpoint, str) else None,
+        key=key,
+        settings=rest,
+        path=Path(opened.deployment.folder, binding.model) if on_file and binding.model else None,
+        hosts=opened.deployment.hosts,
+        inner=_inner(opened, spec, inner, secrets),
+    )
+
+
+def _inner(opened: Opened, spec: ModelSpec, inner: object, secrets: Secrets) -> Binding | None:
+    """The model that `recorded("file", inner: anthropic("…"))` records."""
+    if not isinstance(inner, Construct):
+        return None
+    name = inner.positional[0] if inner.positional and isinstance(inner.positional[0], str) else None
+    named = dict(inner.named)
+    key = named.pop("key", None)
+    secret = key.positional[0] if isinstance(key, Construct) and key.positional else None
+    nested = ModelBinding(inner.name, name, secret if isinstance(secret, str) else None)
+    return _provider_binding(opened, spec, nested, named, secrets)
+
+
+def prices_of(models: Mapping[str, BoundModel], deployment: Deployment) -> Prices:
+    """Prices; the table of providers' prices is large and made only where a model can cost money."""
+    paid = bool(deployment.prices) or any(model.provider.name not in FREE for model in models.values())
+    return _Prices(import_module("ael.models.prices").PriceTable(deployment.prices) if paid else None)
+
+
+class _Prices:
+    """A scripted or local model costs nothing, unless the deployment says otherwise; for others the table knows a price or none."""
+
+    def __init__(self, table: Prices | None) -> None:
+        self.table = table
+
+    def price(self, provider: str, model: str) -> Price | None:
+        if self.table is not None:
+            return self.table.price(provider, model)
+        return _NOTHING if provider in FREE else None
+
+
+def short_name(name: str) -> str:
+    """The last part of a qualified name."""
+    return name.rpartition(".")[2]
