@@ -21,7 +21,6 @@ EXCERPT = 200
 _AGES = 1e7
 _ENDLESS = 1 << 62
 _HOPS = 3
-_LONGEST = 60.0
 _KINDS = {
     NetKind.ADDRESS: FaultKind.DENIED,
     NetKind.TLS: FaultKind.DENIED,
@@ -67,13 +66,15 @@ class Web:
     ) -> Response:
         """Send a request and give its answer, whatever its status but 401 and 403. The caller closes it. `deadline` in seconds.
 
-        A request that was answered 401 or 403 was not carried out: it goes out once more if the credential can be had anew. A redirect
-        within the server's origin that keeps the method is followed, for the same reason. Raises `McpError`.
+        A request that was answered 401 or 403 was not carried out: it goes out again as long as the authorizer has something new (it
+        ends that itself; a first token, a nonce and further scopes are three). A redirect within the server's origin that keeps the
+        method is followed, for the same reason. Raises `McpError`.
         """
         place = place or self.base
-        challenged = False
+        challenged = 0
         for _ in range(_HOPS + 1):
-            lines = [*headers, *await self._credential(min(deadline, _LONGEST))]
+            given = await self._credential(method, deadline)
+            lines = [*headers, *_lines(given)]
             try:
                 where = self._target(method, place, endless)
                 response = await self._client.send(where, () if body is None else (body,), lines, going_out=going_out)
@@ -81,9 +82,9 @@ class Web:
                 message = f"{self.base.origin}: {problem.message}" if self.base.origin not in problem.message else problem.message
                 raise McpError(_KINDS[problem.kind], self.clean(message), sent=problem.sent) from None
             if response.status in (401, 403):
-                if challenged or not await self._challenge(response, min(deadline, _LONGEST)):
+                if challenged == _HOPS or not await self._challenge(response, given, deadline):
                     raise await self.refusal(response)
-                challenged = True
+                challenged += 1
             elif response.status in (307, 308) or (response.status in (301, 302) and method == "GET"):
                 place = self._redirected(place, response)
             else:
@@ -132,18 +133,20 @@ class Web:
         message = f"{self.base.origin} {what} (HTTP {status}){quoted}"
         return McpError(kind, message, sent=sent, status=status, retry_after=after)
 
-    async def _credential(self, deadline: float) -> list[str]:
+    async def _credential(self, method: str, deadline: float) -> Mapping[str, str | Secret]:
         authorizer = self._endpoint.authorizer
         if authorizer is None:
-            return []
-        given = await authorizer.headers(deadline)
+            return {}
+        given = await authorizer.headers(deadline, method=method)
         self._remember(given)
-        return _lines(given)
+        return given
 
     def _remember(self, given: Mapping[str, str | Secret]) -> None:
         """Mask what the authorizer gives too, with and without its scheme."""
         for name, value in given.items():
-            text = value.reveal() if isinstance(value, Secret) else value
+            if not isinstance(value, Secret):
+                continue
+            text = value.reveal()
             for part in (text, text.partition(" ")[2]):
                 if part and part not in self._seen:
                     self._seen.add(part)
@@ -151,15 +154,20 @@ class Web:
                     self._secrets = [*self._secrets[-64:], Secret(name, part)]
                     self._redact = Redactor(self._secrets)
 
-    async def _challenge(self, response: Response, deadline: float) -> bool:
+    async def _challenge(self, response: Response, sent: Mapping[str, str | Secret], deadline: float) -> bool:
         authorizer = self._endpoint.authorizer
         if authorizer is None:
             return False
         challenges = [value] if (value := response.header(b"www-authenticate")) else []
-        if not await authorizer.challenged(response.status, challenges, deadline):
-            return False
-        response.close(drain=True)
-        return True
+        nonce = response.header(b"dpop-nonce")
+        try:
+            anew = await authorizer.challenged(response.status, challenges, deadline, sent=sent, nonce=nonce)
+        except BaseException:
+            response.close()
+            raise
+        if anew:
+            response.close(drain=True)
+        return anew
 
     def _redirected(self, place: Place, response: Response) -> Place:
         location = response.header(b"location")

@@ -95,9 +95,12 @@ def sample(schema: Mapping[str, Any]) -> Any:
             return "text"
 
 
-async def use(session: Session, context: Mapping[str, Any]) -> None:
+async def use(session: Session, scenario: str, context: Mapping[str, Any]) -> None:
     """Ask for everything that the server has."""
     tools = await session.listing("tools", deadline=DEADLINE)
+    if scenario == "json-schema-ref-no-deref":
+        # Its server only lists: what counts is what the client asks for while it reads the schemas.
+        return
     by_name = {str(tool["name"]): tool for tool in tools}
     wanted: list[dict[str, Any]] = context.get("toolCalls") or [
         {"name": name, "arguments": arguments(by_name, tool)} for name, tool in by_name.items()
@@ -124,7 +127,7 @@ async def main(url: str) -> None:
     endpoint = HttpEndpoint(url, authorizer=authorizer(url, scenario, context), hosts=HOSTS)
     session = await open_session(endpoint, Listener(), connect=DEADLINE, elicitation=True)
     try:
-        await use(session, context)
+        await use(session, scenario, context)
     finally:
         await session.close()
 

@@ -25,6 +25,8 @@ from ael.net.address import AddressRules, rules
 from ael.types.fault import FaultKind
 from ael.types.value import Secret
 
+FLOW_SECONDS = 60.0
+"""A flow takes no longer, however much time the caller has, beside the time that a person has for an answer."""
 FRESH = 5.0
 """Seconds. A token that is refused so soon after it was granted is not replaced by another of the same kind."""
 
@@ -78,7 +80,7 @@ class OAuthAuthorizer:
     async def headers(self, deadline: float, *, method: str = "POST") -> Mapping[str, str | Secret]:
         slot = self._slot()
         if self._due(slot):
-            async with within(deadline), slot.turn() as first:
+            async with within(min(deadline, FLOW_SECONDS)), slot.turn() as first:
                 if first and self._due(slot):
                     await self._prepare(slot)
         token = slot.token
@@ -103,7 +105,7 @@ class OAuthAuthorizer:
         if sent is not None and seen is not None and _token_in(sent) != seen.access.reveal():
             # Another token came while this request was under way.
             return True
-        async with within(deadline), slot.turn() as first:
+        async with within(min(deadline, FLOW_SECONDS + self._grant.patience)), slot.turn() as first:
             if first:
                 return await self._answer(slot, status, challenge)
         return slot.token is not None and slot.token is not seen

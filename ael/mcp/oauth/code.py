@@ -44,6 +44,10 @@ class AuthorizationCode:
     named = ()
 
     @property
+    def patience(self) -> float:
+        return self.seconds
+
+    @property
     def pinned(self) -> bool:
         return self.id is not None
 

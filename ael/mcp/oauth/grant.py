@@ -58,6 +58,10 @@ class Grant(Protocol):
         """Whether it uses a credential that one authorization server gave out beforehand: it must see no other server."""
 
     @property
+    def patience(self) -> float:
+        """Seconds that a person has for an answer."""
+
+    @property
     def named(self) -> tuple[str, ...]:
         """URLs that the deployment names for it, beside the server's."""
 
@@ -112,6 +116,7 @@ class ClientCredentials:
 
     eager = True
     pinned = True
+    patience = 0.0
     named = ()
 
     def facts(self) -> tuple[str, ...]:
@@ -141,6 +146,7 @@ class WorkloadIdentity:
 
     eager = True
     pinned = True
+    patience = 0.0
     named = ()
 
     def facts(self) -> tuple[str, ...]:
@@ -173,6 +179,7 @@ class EnterpriseManaged:
 
     eager = True
     pinned = True
+    patience = 0.0
 
     @property
     def named(self) -> tuple[str, ...]:
