@@ -1,16 +1,13 @@
-"""From a binding to an endpoint."""
+"""From a binding to an endpoint, as a run makes it."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from ael.mcp.endpoint import Endpoint, HttpEndpoint, StdioEndpoint
+from ael.hosting.secrets import Secrets
+from ael.hosting.servers import endpoint_of
+from ael.mcp.endpoint import Endpoint
 from ael.project.deployment import Deployment, McpBinding
 
 
 def remote_endpoint(binding: McpBinding, deployment: Deployment) -> Endpoint:
-    """Where a server is."""
-    if binding.kind == "stdio":
-        environment = {name: value for name, value in binding.environment.items() if isinstance(value, str)}
-        return StdioEndpoint(binding.command, binding.arguments, environment, Path(deployment.folder, binding.folder or "."))
-    return HttpEndpoint(binding.url, binding.kind, hosts=deployment.hosts)
+    """Where a server is, its secrets read. Raises `HostError`."""
+    return endpoint_of(binding, deployment, Secrets(deployment))

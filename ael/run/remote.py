@@ -14,6 +14,7 @@ from ael.run.scope import Scope
 from ael.run.step import Step
 from ael.run.turn import replaced
 from ael.run.world import World
+from ael.types.decode import decoder
 from ael.types.fault import Fault, FaultKind
 from ael.types.problem import DecodeError
 from ael.types.spec import RemoteSpec, ToolSpec
@@ -28,7 +29,19 @@ _LINK = 500
 class RemoteTool:
     """A tool, resource or prompt of an MCP server, as a tool of the program."""
 
-    __slots__ = ("_input", "_is_file", "_is_text", "_output", "_permission", "_read", "_remote", "_server", "_short", "source")
+    __slots__ = (
+        "_exact",
+        "_input",
+        "_is_file",
+        "_is_text",
+        "_output",
+        "_permission",
+        "_read",
+        "_remote",
+        "_server",
+        "_short",
+        "source",
+    )
 
     def __init__(self, world: World, spec: ToolSpec, remote: RemoteSpec, short: str, input: InputCodec, max_output: int) -> None:
         self._remote = remote
@@ -40,7 +53,9 @@ class RemoteTool:
         self._is_text = isinstance(result, StringType)
         self._is_file = isinstance(result, FileType)
         self._output: ValueCodec = world.codecs.value(result)
-        self._read = ValueCodec(result, world.codecs.definitions, limits_of(world.bindings.limits), max_output).read
+        limits = limits_of(world.bindings.limits)
+        self._exact = None if remote.input is None else decoder(remote.input, world.codecs.definitions, limits)
+        self._read = ValueCodec(result, world.codecs.definitions, limits, max_output).read
         self.source = f"mcp:{short}"
         """What the result is tainted with."""
 
@@ -68,8 +83,17 @@ class RemoteTool:
         form = self._input.value.encode(arguments)
         assert isinstance(form, dict)
         name = self._remote.extra
-        if name is None:
-            return form
+        if name is not None:
+            self._spread(name, form)
+        if self._exact is not None:
+            try:
+                self._exact(form)
+            except DecodeError as error:
+                raise Fault(FaultKind.BAD_ARGUMENTS, error.text, sent=False) from None
+        return form
+
+    def _spread(self, name: str, form: dict[str, object]) -> None:
+        """The entries of the parameter `name` are arguments of their own."""
         parameter = next(one for one in self._input.parameters if one.name == name)
         extra = form.pop(parameter.wire, None)
         if isinstance(extra, dict):
@@ -79,7 +103,6 @@ class RemoteTool:
                 message = f"`{name}`: `{taken[0]}` is an argument of `{self._short}` of its own; pass it there"
                 raise Fault(FaultKind.BAD_ARGUMENTS, message, sent=False)
             form.update(extra)
-        return form
 
     def _sending(self, scope: Scope, step: Step) -> Callable[[str], None]:
         """What the server's adapter tells before bytes go out: for the repeat safety of the call, and for its span."""
