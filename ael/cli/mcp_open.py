@@ -12,12 +12,12 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal
 
-from ael.cli.mcp_endpoint import remote_endpoint
 from ael.cli.mcp_offer import Offer, offer, type_prefix
 from ael.cli.report import report
 from ael.diagnostics.diagnostic import Bag, Severity
-from ael.host import HostError
-from ael.mcp.endpoint import HttpEndpoint, StdioEndpoint
+from ael.hosting.failure import HostError
+from ael.hosting.secrets import Secrets
+from ael.hosting.servers import endpoint_of
 from ael.mcp.failure import McpError
 from ael.mcp.listing import Listing, What
 from ael.mcp.outside import visible
@@ -213,7 +213,7 @@ class Program:
 
     async def _connect(self, server: Server, listener: Terminal) -> Session:
         try:
-            endpoint: HttpEndpoint | StdioEndpoint = remote_endpoint(server.binding, self.found.deployment)
+            endpoint = endpoint_of(server.binding, self.found.deployment, Secrets(self.found.deployment))
         except HostError as error:
             raise CommandError(error.code, error.message, *error.notes) from None
         try:
