@@ -2,7 +2,8 @@
 
 `python -m tests.error_pages` does that. A page has a title, prose, `## Wrong` with the files of a program that gives the code,
 `### Message` with the exact text, and `## Right` with a program that does not.
-A file's first line may be `// file: deploy.ael`; without one it is the main module.
+A file's first line may be `// file: deploy.ael`; without one it is the main module. A block `mcp` has the definitions that servers
+are pinned with (see `tests.programs.lock_of`), a block `json` is an `ael.lock` as it is.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from pathlib import Path
 
 from ael.diagnostics.diagnostic import Bag
 from ael.diagnostics.render import render_all
+from ael.project.lock import FILE as LOCK
 from ael.project.program import open_program
-from tests.programs import blocks, write
+from tests.programs import blocks, lock_of, write
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "errors"
 
@@ -45,8 +47,9 @@ def read(path: Path) -> Page:
     for block in blocks(text):
         if block.language == "text" and block.heading == "Message":
             message = block.text
-        elif block.language == "ael" and block.heading in ("Wrong", "Right"):
-            name, source = _file(block.text)
+        elif block.language in ("ael", "mcp", "json") and block.heading in ("Wrong", "Right"):
+            name, source = _file(block.text) if block.language == "ael" else (LOCK, block.text)
+            source = lock_of(source) if block.language == "mcp" else source
             (wrong if block.heading == "Wrong" else right)[name] = source
     return Page(path, head[1], head[2].strip(), wrong, right, message)
 

@@ -16,11 +16,13 @@ from ael.host import Host, open_host
 from ael.models.script import parse_script
 from ael.models.scripted import ScriptedConversation, ScriptedProvider
 from ael.project.entry import choose
+from ael.project.lock import lock_bytes
 from ael.project.program import Opened, open_program
 from ael.run.bindings import BoundModel, Options
 from ael.run.outcome import Outcome
 from ael.run.ports import Span
 from ael.run.trace import SpanList
+from ael.types.pin import ServerPins, pin
 
 
 @dataclass
@@ -131,10 +133,29 @@ def loads(text: str) -> object:
 
 
 def files_of(sequence: Sequence[Block]) -> dict[str, str]:
-    """The files that blocks with `file=` hold; one without is `main.ael`. `bom` and `crlf` write a file that way."""
+    """The files that blocks with `file=` hold; one without is `main.ael`. `bom` and `crlf` write a file that way.
+
+    A block `mcp file=ael.lock` has the definitions that servers are pinned with: `{"main.crm": {"tools": […], "prompts": […]}}`.
+    """
     return {block.words.get("file", "main.ael"): _as_written(block) for block in sequence}
 
 
+def lock_of(text: str) -> str:
+    """The `ael.lock` of servers whose definitions are given in short: qualified name -> what they list."""
+    said = json.loads(text)
+    pins = {
+        name: ServerPins(
+            "2025-06-18",
+            tools={tool["name"]: pin(tool) for tool in listed.get("tools", ())},
+            prompts={prompt["name"]: pin(prompt) for prompt in listed.get("prompts", ())},
+        )
+        for name, listed in said.items()
+    }
+    return lock_bytes(pins).decode()
+
+
 def _as_written(block: Block) -> str:
+    if block.language == "mcp":
+        return lock_of(block.text)
     text = block.text.replace("\n", "\r\n") if "crlf" in block.words else block.text
     return f"\ufeff{text}" if "bom" in block.words else text

@@ -57,7 +57,8 @@ def assign(
         name = argument.name
         if name is None and named:
             if fine:
-                c.report("AEL0306", f"the fields of {what} are named: `{_form(wanted)}`", argument.span)
+                parts = "fields" if kind == "field" else "arguments"
+                c.report("AEL0306", f"the {parts} of {what} are named: `{_form(wanted)}`", argument.span)
             fine = False
             continue
         if name is None:

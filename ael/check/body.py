@@ -158,14 +158,15 @@ def _tool(c: Checker, node: n.ToolDecl) -> None:
 def _remote(c: Checker, node: n.McpMember, name: str) -> None:
     """A tool of a server has no body; its parameters, which its schema says, are seen by the code in its clauses."""
     signature = _signature(c, name, node)
-    if signature is None:
+    checks = list(_clause_checks(c, node.clauses))
+    if signature is None or not checks:
         return
     names = tuple(n.Name(node.name.span, parameter.name) for parameter in signature.parameters)
     c.tables.remote[node] = names
     for at, parameter in zip(names, signature.parameters, strict=True):
         type = optional(parameter.type) if parameter.optional else parameter.type
         c.tables.locals[at] = Local(parameter.name, parameter.name, False, type)
-    for clause, check in _clause_checks(c, node.clauses):
+    for clause, check in checks:
         _enter(c, Body("clause", name, None, frozenset(), clause))
         for at in names:
             c.locals[-1][at.text] = c.tables.locals[at]

@@ -123,11 +123,13 @@ def _declared(c: Checker, node: n.Call, symbol: Symbol, kind: str, expected: Typ
     if signature is None:
         look_at_all(c, node)
         return UNKNOWN
-    return _signed(c, node, signature, kind, expected)
+    # The arguments of a server's tool are a JSON object: they have no order that could be relied on.
+    named = isinstance(symbol.node, n.McpMember) and len(signature.parameters) > 1
+    return _signed(c, node, signature, kind, expected, named=named)
 
 
-def _signed(c: Checker, node: n.Call, signature: Signature, kind: str, expected: Type | None) -> Type:
-    """A call of what has a signature. `kind` is that of the `CallInfo`."""
+def _signed(c: Checker, node: n.Call, signature: Signature, kind: str, expected: Type | None, *, named: bool = False) -> Type:
+    """A call of what has a signature. `kind` is that of the `CallInfo`; `named`: its arguments must say their names."""
     what = f"`{signature.name.rpartition('.')[2]}`"
     if signature.type_parameters:
         types, result = opened(signature)
@@ -137,7 +139,7 @@ def _signed(c: Checker, node: n.Call, signature: Signature, kind: str, expected:
         ]
     else:
         wanted, result = wanted_of(signature.parameters), signature.result
-    arguments, fine = assign(c, node, what, wanted)
+    arguments, fine = assign(c, node, what, wanted, named=named)
     c.tables.calls[node] = CallInfo(kind, signature.name, arguments)  # type: ignore[arg-type]
     if not fine:
         look_at_all(c, node)

@@ -112,6 +112,12 @@ def _check(context: Context, graph: Graph, drafts: _Drafts) -> None:
         grants = inner.clauses.get(n.Grants)
         if not context.bag.errors:
             unused(context, inner.scope, graph, inner.symbol.name, grants)
+    if any(isinstance(symbol.node, n.McpMember) for inner in drafts.nodes.values() for _, symbol in inner.offered):
+        # Dialects of schemas are loaded by programs that offer tools of servers, and by no other.
+        from ael.check import mcp_dialect
+
+        for inner in drafts.nodes.values():
+            mcp_dialect.check(context, inner, drafts.models)
     for provide in drafts.provides:
         service.check(context, graph, provide, drafts.operations)
     node.plain(context, graph)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from ael.check.suggest import did_you_mean
 from ael.check.url import url_problem
 from ael.diagnostics.diagnostic import Bag, Label, Place
+from ael.diagnostics.hidden import without_strings
 from ael.source import Source
 from ael.syntax import nodes as n
 from ael.types.spec import ServerSpec
@@ -65,7 +66,8 @@ def _url(setting: n.Setting, source: Source, bag: Bag) -> None:
     if url is not None:
         problem = url_problem(url, None)
         if problem is not None:
-            bag.report("AEL1208", problem.message, source, value.span, notes=(problem.note,))
+            shown = without_strings(source, value.span) if problem.secret else source
+            bag.report("AEL1208", problem.message, shown, value.span, notes=(problem.note,))
     elif called(value, "setting") is None:
         message = "the address of a server is a plain text, or a setting of the deployment"
         bag.report("AEL1207", message, source, value.span, notes=(f"it is written {_FORMS['url']}",))
@@ -74,7 +76,13 @@ def _url(setting: n.Setting, source: Source, bag: Bag) -> None:
 def _credential(setting: n.Setting, source: Source, bag: Bag) -> None:
     if called(setting.value, "secret") is None:
         message = "a credential is a named secret of the deployment, never text in a program"
-        bag.report("AEL1207", message, source, setting.value.span, notes=(f"it is written {_FORMS['credential']}",))
+        bag.report(
+            "AEL1207",
+            message,
+            without_strings(source, setting.value.span),
+            setting.value.span,
+            notes=(f"it is written {_FORMS['credential']}",),
+        )
 
 
 _ONE: dict[str, Callable[[n.Setting, Source, Bag], None]] = {"url": _url, "credential": _credential}

@@ -13,13 +13,14 @@ from typing import TypeVar
 
 from ael.check.program import CheckedProgram
 from ael.diagnostics.diagnostic import Bag
+from ael.diagnostics.hidden import without_strings
 from ael.project import bind_mcp, bind_model, bind_program, bind_serving, bind_world
 from ael.project.bind_model import PROVIDERS
 from ael.project.bind_state import ProgramState, ServerFacts, State, once
 from ael.project.deployment import Deployment
 from ael.project.form import FORMS, PARTS, check_parts
 from ael.project.literal import NotConstant
-from ael.project.wrong import Wrong, listing, without_strings
+from ael.project.wrong import Wrong, listing
 from ael.source import Source
 from ael.syntax import nodes as n
 from ael.types.pin import Pins

@@ -12,6 +12,7 @@ from ael.check.basis import short
 from ael.check.program import CheckedProgram
 from ael.check.url import names_credential, url_problem
 from ael.data import replace
+from ael.diagnostics.hidden import without_strings
 from ael.project.bind_state import ServerFacts, State, matching, named, value
 from ael.project.deployment import ClientCredentials, McpBinding, NamedSecret, ToolBinding
 from ael.project.environment import NAME as VARIABLE
@@ -130,7 +131,10 @@ def _own_url(state: State, server: ServerFacts) -> tuple[str | None, tuple[str, 
     problem = url_problem(url, state.hosts)
     if problem is None:
         return url, None
-    state.bag.report("AEL0843", problem.message, source, span, notes=(problem.note,))
+    if problem.secret:
+        state.bag.report("AEL0815", problem.message, without_strings(source, span), span, notes=(problem.note,))
+    else:
+        state.bag.report("AEL0843", problem.message, source, span, notes=(problem.note,))
     return None, None
 
 

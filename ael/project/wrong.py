@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
-from ael.source import Source, Span
 from ael.syntax import nodes as n
 
 
@@ -21,9 +19,3 @@ def listing(lead: str, names: Iterable[str]) -> str:
     """`lead` and the names, or that there are none."""
     listed = ", ".join(f"`{name}`" for name in names)
     return f"{lead} {listed}" if listed else "there are none"
-
-
-def without_strings(source: Source, span: Span) -> Source:
-    """The source with the strings in `span` made unreadable, at the same places: a message about a key does not print the key."""
-    hidden = re.sub(r'"[^"\n]*"', lambda found: f'"{"*" * (len(found[0]) - 2)}"', source.text[span.start : span.end])
-    return Source(source.name, source.text[: span.start] + hidden + source.text[span.end :], source.path)

@@ -186,10 +186,6 @@ def test_unused_imports_are_told_and_taken_out() -> None:
 
 def test_what_comes_later_is_one_error_each_and_silence() -> None:
     text = """permission crm.read
-mcp crm {
-  url setting("CRM_URL")
-  tool get_customer needs crm.read repeat idempotent
-}
 skill polite { instructions "Be polite." }
 model fast {
   provider openai
@@ -199,7 +195,6 @@ node answer(q: String) -> String
   model fast
   policy loop(steps: 4, tool_calls: 2)
   grants crm.read
-  tools crm.get_customer
   skills polite
   budget tokens 1_000
 {
@@ -209,12 +204,11 @@ agent desk(q: String) -> String {
   edge start -> answer(q)
   edge answer -> finish
 }
-fn ask() -> String { desk("x") + crm.get_customer("y") }
+fn ask() -> String { desk("x") }
 """
     assert [told for told in check(text) if not told.startswith("AEL11")] == [
-        "AEL1003 2:5 `mcp crm` is understood and formatted; what it does comes with a later release",
-        "AEL1002 6:7 `skill polite` is understood and formatted; what it does comes with a later release",
-        "AEL1001 21:7 `agent desk` is understood and formatted; what it does comes with a later release",
+        "AEL1002 2:7 `skill polite` is understood and formatted; what it does comes with a later release",
+        "AEL1001 16:7 `agent desk` is understood and formatted; what it does comes with a later release",
     ]
 
 
