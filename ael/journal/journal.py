@@ -10,7 +10,7 @@ from typing import Any
 from ael.journal import form
 from ael.journal.durable import Fenced, StoreError
 from ael.journal.entry import Ending, Entry, Header, Kind, State
-from ael.journal.store import WriteAheadRequired
+from ael.journal.store import check_order
 from ael.journal.writer import Connection, Work
 
 Submit = Callable[..., "asyncio.Future[bool]"]
@@ -66,21 +66,6 @@ class HeldJournal:
     def _seen(self, written: asyncio.Future[bool]) -> None:
         if not written.cancelled() and (error := written.exception()) is not None:
             self.lost = self.lost or error
-
-
-def check_order(before: Entry | None, entry: Entry) -> None:
-    """Refuse a record that skips its predecessor, and a second answer (feature A8.8). Raises `WriteAheadRequired`."""
-    state = entry.state
-    if before is None:
-        fits = (
-            state is State.PROPOSED
-            or (entry.kind is Kind.MODEL and state is State.STARTED)
-            or (entry.kind is Kind.EFFECT and state is State.ANSWERED)
-        )
-    else:
-        fits = state is not State.PROPOSED and before.state is not State.ANSWERED
-    if not fits:
-        raise WriteAheadRequired(f"{entry.path}: `{state.value}` cannot follow `{before.state.value if before else 'nothing'}`")
 
 
 def put(run: str, epoch: int, seq: int, entry: Entry) -> Work[bool]:

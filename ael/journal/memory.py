@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from ael.journal.entry import Entry, Header, Kind, State
-from ael.journal.store import WriteAheadRequired
-from ael.types.fault import Fault, FaultKind
-
-_PROPOSED, _STARTED, _ANSWERED = State.PROPOSED, State.STARTED, State.ANSWERED
+from ael.journal.entry import Entry, Header
+from ael.journal.store import check_order, held
 
 
 class MemoryRunJournal:
@@ -25,18 +22,8 @@ class MemoryRunJournal:
         return self._last.get(path)
 
     def append(self, entry: Entry) -> None:
-        path, state = entry[0], entry[1]
-        before = self._last.get(path)
-        if before is None:
-            fits = (
-                state is _PROPOSED
-                or (entry.kind is Kind.MODEL and state is _STARTED)
-                or (entry.kind is Kind.EFFECT and state is _ANSWERED)
-            )
-        else:
-            fits = state is not _PROPOSED and before.state is not _ANSWERED
-        if not fits:
-            raise WriteAheadRequired(f"{path}: `{state.value}` cannot follow `{before.state.value if before else 'nothing'}`")
+        path = entry[0]
+        check_order(self._last.get(path), entry)
         self._last[path] = entry
         self._entries.append(entry)
 
@@ -60,11 +47,7 @@ class MemoryJournal:
             if self._keep:
                 self._runs[header.run] = found
             return found
-        pinned = found.header
-        if (pinned.program, pinned.entry, pinned.input) != (header.program, header.entry, header.input):
-            what = "program" if pinned.program != header.program else "entry" if pinned.entry != header.entry else "input"
-            message = f"the run {header.run} was started with another {what}, so its journal cannot continue this one"
-            raise Fault(FaultKind.DIVERGED, message, run=header.run, pinned=pinned.program, program=header.program)
+        held(found, header)
         found.continued = True
         found.active = max((entry.active for entry in found.entries()), default=0.0)
         return found

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from typing import Protocol
 
-from ael.journal.entry import Entry, Header
+from ael.journal.entry import Entry, Header, Kind, State
+from ael.types.fault import Fault, FaultKind
 
 
 class WriteAheadRequired(RuntimeError):
@@ -39,6 +40,31 @@ class RunJournal(Protocol):
     @property
     def active(self) -> float:
         """Seconds of work that earlier executions of this run journaled (K46)."""
+
+
+def check_order(before: Entry | None, entry: Entry) -> None:
+    """Refuse a record that skips its predecessor, and a second answer (feature A8.8). Raises `WriteAheadRequired`."""
+    state = entry.state
+    if before is None:
+        fits = (
+            state is State.PROPOSED
+            or (entry.kind is Kind.MODEL and state is State.STARTED)
+            or (entry.kind is Kind.EFFECT and state is State.ANSWERED)
+        )
+    else:
+        fits = state is not State.PROPOSED and before.state is not State.ANSWERED
+    if not fits:
+        raise WriteAheadRequired(f"{entry.path}: `{state.value}` cannot follow `{before.state.value if before else 'nothing'}`")
+
+
+def held(journal: RunJournal, header: Header) -> RunJournal:
+    """The journal of a run that is to continue as `header` says. Raises the fault `Diverged` when it was pinned to something else."""
+    pinned = journal.header
+    if (pinned.program, pinned.entry, pinned.input) == (header.program, header.entry, header.input):
+        return journal
+    what = "program" if pinned.program != header.program else "entry" if pinned.entry != header.entry else "input"
+    message = f"the run {header.run} was started with another {what}, so its journal cannot continue this one"
+    raise Fault(FaultKind.DIVERGED, message, run=header.run, pinned=pinned.program, program=header.program)
 
 
 class JournalStore(Protocol):

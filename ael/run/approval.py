@@ -10,6 +10,7 @@ from ael.run.codec import InputCodec, digest
 from ael.run.deadline import Deadline, Expired
 from ael.run.events import ApprovalAsked, ApprovalDecided
 from ael.run.gate import Check, Refusal, bad_arguments
+from ael.run.park import Parked, Wait
 from ael.run.ports import ApprovalRequest, Approver, Decision
 from ael.run.scope import Scope
 from ael.run.step import Step
@@ -45,17 +46,23 @@ async def ask(
         decision = recorded(known.value)
     else:
         approver = run.world.bindings.approver
-        if approver is None:
+        if approver is None and not run.parks:
             who = f" by {role}" if role else ""
             return Refusal(
                 Check.APPROVAL, FaultKind.APPROVAL_DENIED, f"`{tool}` needs an approval{who}, and nobody is there to give one"
             )
+        asked_at = _asked_at(step)
         step.propose({"role": role, "arguments": arguments, "reason": reason})
         if run.listening:
             run.emit(ApprovalAsked(run.id, step.path, tool, role))
         shown = cast("dict[str, object]", run.world.masker.value(arguments))
         request = ApprovalRequest(run.id, call.path, run.tenant, tool, role, shown, step.digest, reason)
-        decision = await decided(scope, approver, request)
+        said = await decided(scope, approver, request, asked_at)
+        if said is None and run.parks:
+            if span is not None:
+                span.end("parked")
+            raise _parked(scope, request, step, asked_at)
+        decision = said or Decision(False, "nobody", "nobody is there to decide")
         record(step, decision)
     if run.listening:
         run.emit(ApprovalDecided(run.id, step.path, tool, decision.approved, decision.by))
@@ -75,17 +82,42 @@ async def ask(
     return Approved(tool, call.path, digest(edited), decision.by, edited, True)
 
 
-async def decided(scope: Scope, approver: Approver, request: ApprovalRequest) -> Decision:
-    """A person's word, for which limits of active time stand still; none within the deployment's time is a no."""
+async def decided(scope: Scope, approver: Approver | None, request: ApprovalRequest, asked_at: float) -> Decision | None:
+    """A person's word, for which limits of active time stand still; none within the deployment's time is a no.
+
+    `asked_at`: when this was asked first, in seconds since the epoch. None: nobody in this process decides.
+    """
     bindings = scope.run.world.bindings
+    left = None if bindings.approval_timeout is None else asked_at + bindings.approval_timeout - bindings.clock.now()
+    if left is not None and left <= 0:
+        return _late(bindings.approval_timeout)
+    if approver is None:
+        return None
     scope.deadline.pause()
     try:
-        with Deadline(bindings.clock, bindings.approval_timeout, "the approval"):
+        with Deadline(bindings.clock, left, "the approval"):
             return await approver.decide(request)
     except Expired:
-        return Decision(False, "nobody", f"there was no decision within {bindings.approval_timeout:g} s")
+        return _late(bindings.approval_timeout)
     finally:
         scope.deadline.go_on()
+
+
+def _parked(scope: Scope, request: ApprovalRequest, step: Step, asked_at: float) -> Parked:
+    """The run waits for the answer at `step`, for the deployment's time at most."""
+    timeout = scope.run.world.bindings.approval_timeout
+    detail = {"role": request.role, "arguments": request.arguments, "reason": request.reason, "call": request.step}
+    return Parked(Wait("approval", step.path, request.tool, None if timeout is None else asked_at + timeout, detail))
+
+
+def _late(limit: float | None) -> Decision:
+    return Decision(False, "nobody", f"there was no decision within {limit or 0:g} s")
+
+
+def _asked_at(step: Step) -> float:
+    """When this was asked first: by the journal, where an earlier execution did."""
+    asked = step.run.journal.last(step.path) if step.state is not None else None
+    return step.run.world.clock.now() if asked is None else asked.at
 
 
 def record(step: Step, decision: Decision) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 
 from ael.data import dataclass, field
-from ael.journal.store import JournalStore
+from ael.journal.store import JournalStore, RunJournal
 from ael.project.deployment import Defaults, SizeLimits, ToolBinding
 from ael.run.budget import Account
 from ael.run.clock import SystemClock
@@ -36,7 +36,8 @@ class Bindings:
     `externs`: tool -> the Python function that the host resolved from "module:function"; a function with a keyword parameter `call`
     gets a `CallContext` there. `provides`: service -> the `provide` that serves it, where there is more than one. `script`: how a
     test's `script model [ … ]` becomes a provider. `approval_timeout`:
-    seconds that a person has for a decision, None for as long as it takes. `operator` is the deployment's allow-list, a layer of every
+    seconds that a person has for a decision, None for as long as it takes. `parks_uncertain`: a run that can be parked waits for a person
+    to say what became of a call whose outcome is unknown. `operator` is the deployment's allow-list, a layer of every
     run. Sizes are bytes.
     """
 
@@ -48,6 +49,7 @@ class Bindings:
     servers: Mapping[str, RemoteServer] = field(default_factory=dict)
     approver: Approver | None = None
     approval_timeout: float | None = None
+    parks_uncertain: bool = False
     prices: Prices | None = None
     settings: Mapping[str, object] = field(default_factory=dict)
     secrets: Mapping[str, Secret] = field(default_factory=dict)
@@ -78,8 +80,10 @@ class Options:
 
     `tenant_layer`, `caller_layer`: what the tenant and the caller may do; the default grants all that is declared. `tenant_account`: the
     tenant's budget, shared by its runs. `budget` tightens the deployment's `run_budget`. `deadline`: absolute, in seconds since the
-    epoch. `run`: the id of the run, or of the one to continue from its journal. `trace_parent`: a W3C `traceparent`. `content`: whether
-    trace spans carry content. `on_event` is called with every event; what it raises is ignored.
+    epoch. `run`: the id of the run, or of the one to continue from its journal; `journal` that of a run held from a durable store.
+    `park`: the run is given up while it waits for a person or a long time, and continued from its journal.
+    `trace_parent`: a W3C `traceparent`. `content`: whether trace spans carry content. `on_event` is called with every event; what it
+    raises is ignored.
     """
 
     tenant: str = "local"
@@ -90,6 +94,8 @@ class Options:
     budget: BudgetSpec = field(default_factory=BudgetSpec)
     deadline: float | None = None
     run: str | None = None
+    journal: RunJournal | None = None
+    park: bool = False
     trace_parent: str | None = None
     content: bool = False
     on_event: Callable[[Event], None] | None = None

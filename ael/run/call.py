@@ -15,6 +15,7 @@ from ael.run.codec import InputCodec, ValueCodec, digest, text_of_form, written
 from ael.run.deadline import Deadline, Expired, Within
 from ael.run.events import Retried
 from ael.run.gate import Check, permission
+from ael.run.park import WAIT_IN_TASK, Parked, Wait
 from ael.run.repeat import retryable, wait_before
 from ael.run.scope import Attempts, Scope
 from ael.run.step import Step, error_of
@@ -97,11 +98,15 @@ class CallPlan:
             known = step.replayed()
             if known is not None:
                 scope.note(step.path, frozenset(known.taint))
+                scope.touched = scope.touched or self.repeat.can_be_uncertain
                 if known.ending is not Ending.VALUE:
                     raise error_of(known)
                 return known.value, None
             if step.key and self.interrupted(step):
-                raise self.uncertain(step, "it was interrupted after it had started", arguments)
+                why = "it was interrupted after it had started"
+                if run.parks_uncertain:
+                    raise self.unsettled(step, why, arguments)
+                raise self.uncertain(step, why, arguments)
         if needs_approval and (approved is None or not approved.fits(self.name, step.path, arguments)):
             refusal = Fault(FaultKind.APPROVAL_DENIED, f"`{self.short}` has no approval for these arguments", path=step.path)
             step.fail(refusal)
@@ -121,7 +126,15 @@ class CallPlan:
                 value, text, taint = await self._once(scope, depth, step, arguments, scope.attempts, 1, span)
             else:
                 value, text, taint = await self._attempts(scope, depth, step, arguments, self.retry, span)
+        except Parked:
+            if span is not None:
+                span.end("parked", scope.seen)
+            raise
         except (Failure, Fault, Uncertain) as error:
+            if isinstance(error, Uncertain) and error.step == step.path and run.parks_uncertain:
+                if span is not None:
+                    span.end("uncertain", scope.seen, None, key=step.key)
+                raise self.unsettled(step, str(error.details.get("why", "")), arguments) from None
             taint = scope.seen | self.sources
             step.fail(error, taint)
             scope.note(step.path, taint)
@@ -143,8 +156,16 @@ class CallPlan:
         return value, text
 
     def interrupted(self, step: Step) -> bool:
-        """Whether an earlier execution started this and left open what became of it."""
-        return self.repeat.can_be_uncertain and step.state is not None and step.state.value == "started"
+        """Whether an earlier execution started this and left open what became of it.
+
+        A body of AEL code is run again over the journal, which knows of each effect in it how far it came.
+        """
+        return self.repeat.can_be_uncertain and not self.runs_code and step.state is not None and step.state.value == "started"
+
+    def unsettled(self, step: Step, why: str, arguments: dict[str, object]) -> Parked:
+        """The call stays open until a person says what became of it (`ael runs settle`)."""
+        detail = {"operation": self.short, "key": step.key, "why": why, "arguments": step.run.world.masker.value(arguments)}
+        return Parked(Wait("uncertain", step.path, self.name, None, detail))
 
     def uncertain(self, step: Step, why: str, arguments: dict[str, object]) -> Uncertain:
         """The recorded ending of a call whose effect is unknown; remembered, so that the same act planned anew needs a person."""
@@ -186,6 +207,9 @@ class CallPlan:
                 left = scope.deadline.left()
                 if (left is not None and wait >= left) or not attempts.take():
                     raise
+                if run.parks and wait > WAIT_IN_TASK:
+                    detail = {"operation": self.short, "reason": fault.kind.value}
+                    raise Parked(Wait("time", step.path, self.name, run.world.clock.now() + wait, detail)) from None
                 if run.listening:
                     run.emit(Retried(run.id, step.path, self.name, attempt, wait, fault.kind.value))
                 if span is not None and run.trace is not None:

@@ -7,6 +7,7 @@ import hashlib
 from ael.journal.entry import Ending, Kind
 from ael.run.codec import InputCodec, written
 from ael.run.node import NodePlan
+from ael.run.park import Parked
 from ael.run.ports import ToolOffer
 from ael.run.scope import Scope
 from ael.run.step import Step, error_of
@@ -24,7 +25,19 @@ MAX_LEVEL = 16
 class OfferedNode:
     """A node as a model sees it."""
 
-    __slots__ = ("_output", "denied", "input", "max_output", "name", "offer", "parallel", "permission", "plan", "server", "target")
+    __slots__ = (
+        "_output",
+        "denied",
+        "input",
+        "max_output",
+        "name",
+        "offer",
+        "parallel",
+        "permission",
+        "plan",
+        "server",
+        "target",
+    )
 
     def __init__(self, world: World, plan: NodePlan) -> None:
         self.plan = plan
@@ -67,6 +80,8 @@ class OfferedNode:
         except (Failure, Fault, Uncertain) as ending:
             step.fail(ending, scope.seen)
             scope.note(path, scope.seen)
+            raise
+        except Parked:
             raise
         except BaseException:
             step.fail(Fault(FaultKind.CANCELLED, f"`{self.target}` was given up while it ran"))

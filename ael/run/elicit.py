@@ -41,7 +41,8 @@ async def ask_person(scope: Scope, path: str, call: Step, tool: str, question: Q
         else:
             reason = f"the server of `{tool}` asks"
             request = ApprovalRequest(run.id, call.path, run.tenant, call.target, None, {}, asked, reason, shown)
-            decision = _fitting(await decided(scope, approver, request), question)
+            said = await decided(scope, approver, request, run.world.clock.now())
+            decision = _fitting(said or Decision(False, "nobody", "nobody is there to decide"), question)
         record(step, decision)
     if run.listening:
         run.emit(ApprovalDecided(run.id, path, tool, decision.approved, decision.by))

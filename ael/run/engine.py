@@ -9,7 +9,7 @@ from contextlib import nullcontext
 
 from ael.journal.entry import Header
 from ael.journal.memory import MemoryJournal
-from ael.journal.store import JournalStore, RunJournal
+from ael.journal.store import JournalStore, RunJournal, held
 from ael.lower.unit import Code, CompiledTest, CompiledUnit
 from ael.run.bindings import Bindings, Options
 from ael.run.budget import Account, tighter
@@ -23,7 +23,8 @@ from ael.run.frame import RunFrame
 from ael.run.gate import bad_arguments
 from ael.run.halt import Watchdog
 from ael.run.node import ModelNodePlan, time_is_up
-from ael.run.outcome import Outcome, word_of
+from ael.run.outcome import Outcome, Suspended, word_of
+from ael.run.park import Parked
 from ael.run.permission import Layer, Rights
 from ael.run.plans import Plans
 from ael.run.run import Run
@@ -121,7 +122,7 @@ class Engine:
         header = Header(run_id, world.unit.digest, name, pinned, options.tenant, options.caller, clock.now(), options.deadline)
         diverged: Fault | None = None
         try:
-            journal: RunJournal = self._journal.open(header)
+            journal: RunJournal = self._journal.open(header) if options.journal is None else held(options.journal, header)
         except Fault as fault:
             diverged = fault
             journal = MemoryJournal(keep=False).open(header)
@@ -146,6 +147,8 @@ class Engine:
             options.trace_parent,
             options.on_event,
         )
+        run.parks = options.park
+        run.parks_uncertain = options.park and bindings.parks_uncertain
         return run, diverged
 
     async def _visit(self, run: Run, name: str, problem: Fault | None) -> Outcome:
@@ -172,7 +175,7 @@ class Engine:
             run.emit(RunStarted(run.id, name, run.tenant, run.caller))
         watchdog = self.world.watchdog
         value: object = None
-        ending: Failure | Fault | Uncertain | None = None
+        ending: Failure | Fault | Uncertain | Parked | None = None
         try:
             with run.deadline.parent or nullcontext(), run.deadline:
                 if watchdog is not None:
@@ -184,7 +187,7 @@ class Engine:
             run.note_end(ending.message)
         except asyncio.CancelledError:
             ending = cancelled(run)
-        except (Failure, Fault, Uncertain) as error:
+        except (Failure, Fault, Uncertain, Parked) as error:
             ending = error
         except RecursionError:
             ending = Fault(FaultKind.TOO_DEEP, "calls are nested too deep")
@@ -196,7 +199,11 @@ class Engine:
             if watchdog is not None:
                 watchdog.forget(run.deadline)
         await join(run)
-        outcome = conclude(run, value, ending, None if node is None else node.spec.signature.result)
+        outcome: Outcome
+        if isinstance(ending, Parked):
+            outcome = Suspended(ending.waits, ending.wake, run.spent)
+        else:
+            outcome = conclude(run, value, ending, None if node is None else node.spec.signature.result)
         word = word_of(outcome)
         if span is not None:
             span.end(word, (), None, **run.spent.plain())

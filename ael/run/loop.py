@@ -11,6 +11,7 @@ from ael.run.conversation import Link, Talk
 from ael.run.events import TurnFinished, TurnStarted
 from ael.run.final import decode_final
 from ael.run.message import problems_text
+from ael.run.park import Parked
 from ael.run.ports import ModelTurn, Stop, ToolAnswer, Usage
 from ael.run.remote import attach_all
 from ael.run.scope import Scope
@@ -120,6 +121,8 @@ class Visit:
                 asked = await self._talk.ask(path, last, Streaming(run, path, plan) if run.listening else None)
             except Fault as fault:
                 step.fail(fault)
+                raise
+            except Parked:
                 raise
             except BaseException:
                 step.fail(Fault(FaultKind.CANCELLED, "the model call was given up"))

@@ -1,4 +1,7 @@
-"""How a run ends: exactly one of a value, a declared error, a fault, or `Uncertain`. Data, never an exception (runtime.md, section 1)."""
+"""How a run ends: exactly one of a value, a declared error, a fault, or `Uncertain`; or it is parked (runtime.md, section 1).
+
+Data, never an exception.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from decimal import Decimal
 from typing import TypeAlias, assert_never
 
 from ael.data import dataclass, field
+from ael.run.park import Wait
 from ael.run.ports import Usage
 from ael.types.fault import Failure, Fault, FaultKind, Uncertain
 
@@ -85,11 +89,20 @@ class Unsettled:
     spent: Spent = field(default_factory=Spent)
 
 
-Outcome: TypeAlias = Value | DeclaredError | Faulted | Unsettled
+@dataclass(frozen=True, slots=True)
+class Suspended:
+    """The run has not ended: it is parked until it is woken, by an answer to one of `waits` or at the time `wake`."""
+
+    waits: tuple[Wait, ...]
+    wake: float | None
+    spent: Spent = field(default_factory=Spent)
+
+
+Outcome: TypeAlias = Value | DeclaredError | Faulted | Unsettled | Suspended
 
 
 def word_of(outcome: Outcome) -> str:
-    """Which of the four it is: `value`, `error`, `fault`, `uncertain`."""
+    """Which it is: `value`, `error`, `fault`, `uncertain`, or `parked`."""
     match outcome:
         case Value():
             return "value"
@@ -99,12 +112,14 @@ def word_of(outcome: Outcome) -> str:
             return "fault"
         case Unsettled():
             return "uncertain"
+        case Suspended():
+            return "parked"
         case _:
             assert_never(outcome)
 
 
 def to_json(outcome: Outcome) -> dict[str, object]:
-    """The JSON form: `outcome` says which of the four it is, `spent` what it cost."""
+    """The JSON form: `outcome` says which it is, `spent` what it cost."""
     told: dict[str, object] = {"outcome": word_of(outcome)}
     match outcome:
         case Value():
@@ -115,6 +130,8 @@ def to_json(outcome: Outcome) -> dict[str, object]:
             told |= {"kind": outcome.kind.value, "message": outcome.message, "details": dict(outcome.details)}
         case Unsettled():
             told |= {"key": outcome.key, "operation": outcome.operation, "step": outcome.step, "details": dict(outcome.details)}
+        case Suspended():
+            told |= {"waits": [{**wait._asdict(), "detail": dict(wait.detail)} for wait in outcome.waits], "wake": outcome.wake}
         case _:
             assert_never(outcome)
     told["spent"] = outcome.spent.plain()

@@ -1,4 +1,7 @@
-"""Structured concurrency: `parallel` runs its branches beside each other; the first failure cancels the rest and is what it fails with."""
+"""Structured concurrency: `parallel` runs its branches beside each other; the first failure cancels the rest and is what it fails with.
+
+A branch that parks stops none of the others: when they have ended or parked too, the whole parks.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
+from ael.run.park import Parked, joined
 from ael.types.fault import Fault, FaultKind
 
 T = TypeVar("T")
@@ -46,6 +50,7 @@ async def branches(
         return [await part() for part in parts]
     results: list[Any] = [None] * len(parts)
     failure: list[BaseException] = []
+    parked: list[Parked] = []
     waiting = iter(range(len(parts)))
 
     async def worker() -> None:
@@ -54,6 +59,8 @@ async def branches(
                 return
             try:
                 results[index] = await parts[index]()
+            except Parked as waiting_for:
+                parked.append(waiting_for)
             except BaseException as caught:
                 left()
                 error: BaseException = caught
@@ -81,6 +88,8 @@ async def branches(
         workers.difference_update(tasks)
     if failure:
         raise failure[0]
+    if parked:
+        raise joined(parked)
     for task in tasks:
         task.result()
     return results

@@ -308,8 +308,8 @@ class Decision:
 
 
 class Approver(Protocol):
-    async def decide(self, request: ApprovalRequest) -> Decision:
-        """Ask. May wait long; is cancelled with the run."""
+    async def decide(self, request: ApprovalRequest) -> Decision | None:
+        """Ask. May wait long; is cancelled with the run. None: nobody here decides now; a run that can be parked waits parked."""
 
 
 # --- stores and clocks -----------------------------------------------------------------------------------------------

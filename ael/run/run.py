@@ -60,6 +60,8 @@ class Run:
         "listening",
         "lost",
         "overrides",
+        "parks",
+        "parks_uncertain",
         "rights",
         "tell",
         "tenant",
@@ -105,6 +107,8 @@ class Run:
         self.attached: set[str] = set()
         self.uncertain: set[tuple[str, str]] = set()
         self.lost: list[Uncertain] = []
+        self.parks = False
+        self.parks_uncertain = False
         self.clean: frozenset[str] | None = None
         self.workers: set[asyncio.Task[None]] = set()
         self.listening = on_event is not None

@@ -16,7 +16,7 @@ from ael.models.script import Script, ScriptError, parse_script
 from ael.models.scripted import ScriptedProvider
 from ael.project.program import Opened
 from ael.run.bindings import BoundModel, Options
-from ael.run.outcome import DeclaredError, Faulted, Outcome, Unsettled, Value
+from ael.run.outcome import DeclaredError, Faulted, Outcome, Suspended, Unsettled, Value
 from ael.run.ports import ApprovalRequest, Decision, ModelProvider
 from ael.types.canonical import encode
 from ael.types.fault import Fault, FaultKind
@@ -80,6 +80,8 @@ def problem_of(outcome: Outcome) -> str | None:
             return f"ended with the fault {kind.value}: {message}"
         case Unsettled(operation=operation):
             return f"ended Uncertain: {operation} may or may not have taken effect"
+        case Suspended(waits=waits):
+            return f"waits for {waits[0].kind} at {waits[0].path}"
 
 
 def _scripted(model: str, turns: Sequence[object]) -> ModelProvider:

@@ -9,7 +9,7 @@ import pytest
 from ael.journal.entry import Entry, Header, State
 from ael.journal.memory import MemoryJournal
 from ael.run.bindings import Options
-from ael.run.outcome import to_json
+from ael.run.outcome import Unsettled, to_json
 from ael.run.ports import Decision, ModelTurn, Opaque, Usage
 from ael.types.fault import FaultKind
 from ael.types.signature import Repeat
@@ -29,6 +29,11 @@ class Program:
         self.approver = FakeApprover(*[Decision(True, "ann") for _ in range(50)])
         self.opaque = Opaque("fake", ({"signature": "s"},))
 
+        async def outside() -> object:
+            return await self.write(None)
+
+        self.outside = outside
+
         async def read(k: Any) -> object:
             await k.act(0, "main.Orders.get", ("A",))
             return await self.read(k)
@@ -41,7 +46,7 @@ class Program:
         self.unit = unit(
             tools=[
                 tool("read", read),
-                tool("write", self.write, repeat=repeat, permission="write", approval=ApprovalSpec("boss")),
+                tool("write", None, repeat=repeat, permission="write", approval=ApprovalSpec("boss")),
             ],
             nodes=[node("answer", parameter("q"), tools=["read", "write"]), code("main", main, parameter("q"))],
             operations={operation("get", parameter("id"), result=ORDER): self.get},
@@ -58,7 +63,14 @@ class Program:
     def run(self, journal: MemoryJournal, turns: list[ModelTurn]) -> tuple[Any, Any, list[Any]]:
         fake = model(*turns)
         started: list[Any] = []
-        outcome = run(engine(self.unit, fake, journal=journal, approver=self.approver), "main", ASK, RUN, during=started.append)
+        externs = {"main.write": self.outside}
+        outcome = run(
+            engine(self.unit, fake, journal=journal, approver=self.approver, externs=externs),
+            "main",
+            ASK,
+            RUN,
+            during=started.append,
+        )
         return outcome, fake, started[0].journal.entries()
 
     def effects(self) -> tuple[int, int, int, int]:
@@ -147,18 +159,56 @@ def test_an_interrupted_idempotent_call_is_sent_again_with_its_key() -> None:
 
 @pytest.mark.feature("A8.10")
 def test_an_interrupted_never_call_is_not_sent_again() -> None:
-    body = Body("sent")
+    sent: list[str] = []
+
+    async def send() -> str:
+        sent.append("sent")
+        return "sent"
 
     async def main(k: Any) -> object:
         return await k.act(0, "main.send", ())
 
-    made = unit(tools=[tool("send", body, repeat=Repeat.NEVER)], nodes=[code("main", main)])
+    made = unit(tools=[tool("send", None, repeat=Repeat.NEVER)], nodes=[code("main", main)])
+    externs = {"main.send": send}
     started: list[Any] = []
-    run(engine(made, journal=MemoryJournal()), "main", options=RUN, during=started.append)
+    run(engine(made, journal=MemoryJournal(), externs=externs), "main", options=RUN, during=started.append)
     journal = prefix(started[0].journal.entries(), 2, started[0].journal.header)
-    ending = uncertain_of(run(engine(made, journal=journal), "main", options=RUN))
+    ending = uncertain_of(run(engine(made, journal=journal, externs=externs), "main", options=RUN))
     assert ending.operation == "send"
-    assert len(body.got) == 1
+    assert len(sent) == 1
+
+
+@pytest.mark.feature("A8.10")
+def test_an_interrupted_body_of_code_is_run_again_and_only_what_is_outside_is_unknown() -> None:
+    """A body of AEL code has no effect of its own: the journal knows of each effect inside how far it came."""
+    sent: list[str] = []
+
+    async def send() -> str:
+        sent.append("sent")
+        return "sent"
+
+    async def body(k: Any) -> object:
+        return await k.act(0, "main.send", ())
+
+    async def main(k: Any) -> object:
+        return await k.act(0, "main.refund", ())
+
+    made = unit(
+        tools=[tool("send", None, repeat=Repeat.NEVER), tool("refund", body, repeat=Repeat.NEVER)], nodes=[code("main", main)]
+    )
+    externs = {"main.send": send}
+    started: list[Any] = []
+    run(engine(made, journal=MemoryJournal(), externs=externs), "main", options=RUN, during=started.append)
+    entries = started[0].journal.entries()
+    ends: list[str] = []
+    for length in range(len(entries) + 1):
+        sent.clear()
+        outcome = run(
+            engine(made, journal=prefix(entries, length, started[0].journal.header), externs=externs), "main", options=RUN
+        )
+        ends.append(outcome.operation if isinstance(outcome, Unsettled) else str(value_of(outcome)))
+        assert len(sent) == (1 if length < 4 else 0)
+    assert ends == ["sent", "sent", "sent", "sent", "send", "sent", "sent"]
 
 
 def test_opaque_parts_are_there_after_a_restart() -> None:
