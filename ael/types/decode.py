@@ -105,7 +105,8 @@ def reader(
 def _reader(type: Type, table: _Table, limits: Limits, max_bytes: int) -> Callable[[bytes | str], object]:
     decimals = needs_decimals(type, table.definitions)
     bounded = not recursive(type, table.definitions) and bounds_depth(type, table.definitions, limits.depth)
-    fast = _emitter(table, limits, Direction.DECODE, False, decimals, True).function(type)
+    emitter = _emitter(table, limits, Direction.DECODE, False, decimals, True)
+    fast = _budgeted(emitter.function(type), emitter)
 
     def read_value(text: bytes | str) -> object:
         try:
@@ -123,7 +124,8 @@ def _reader(type: Type, table: _Table, limits: Limits, max_bytes: int) -> Callab
 
 @lru_cache(maxsize=2_048)
 def _codec(type: Type, table: _Table, limits: Limits, direction: Direction) -> Decoder:
-    fast = _emitter(table, limits, direction, False, False, False).function(type)
+    emitter = _emitter(table, limits, direction, False, False, False)
+    fast = _budgeted(emitter.function(type), emitter)
     unbounded = recursive(type, table.definitions)
 
     def convert(value: object) -> object:
@@ -144,15 +146,34 @@ def _emitter(table: _Table, limits: Limits, direction: Direction, full: bool, de
     return Emitter(table.definitions, frame)
 
 
+def _budgeted(fast: Decoder, emitter: Emitter) -> Decoder:
+    """`fast`, with a fresh budget of tries for each value where it needs one."""
+    if not emitter.budgeted:
+        return fast
+    budget = emitter.budget
+
+    def convert(value: object) -> object:
+        budget.left = budget.TRIES
+        try:
+            return fast(value)
+        except support.Spent:
+            raise DecodeError([budget.refused()]) from None
+
+    return convert
+
+
 def _explain(emitter: Emitter, type: Type, limits: Limits, value: object) -> DecodeError:
     """Everything that is wrong with a value that does not fit."""
     full = emitter.function(type)
     problems = Collector(limits.problems)
+    emitter.budget.left = emitter.budget.TRIES
     try:
         full(value, (), problems)
         more = False
     except Enough:
         more = True
+    except support.Spent:
+        return DecodeError([emitter.budget.refused()])
     if not problems.problems:
         raise AssertionError("the decoders disagree about a value")
     return DecodeError(problems.problems, more=more)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ael.types.decode_leaf import Direction, Frame, builtin_name, int_bounds, is_leaf, keeps, leaf_code
+from ael.types.decode_support import Budget
 from ael.types.decode_union import group_by_type, tag_of
 from ael.types.definition import AliasDef, Definitions, EnumDef, FieldDef, NoDefault, RecordDef
 from ael.types.predicate import predicate
-from ael.types.reach import resolve
+from ael.types.reach import parts, reachable, resolve
 from ael.types.text import show
 from ael.types.type import (
     AnonymousRecord,
@@ -33,15 +34,21 @@ class Emitter:
         self._definitions = definitions
         self._frame = frame
         self._functions: dict[object, str] = {}
-        self._pending: list[tuple[str, Callable[[], list[str]]]] = []
+        self._pending: list[tuple[str, bool, Callable[[], list[str]]]] = []
+        # where the members of a schema's union are tried, null is no absence: else it would be lost in a member that it does not fit
+        self._strict = False
+        self.budgeted = False
+        self.budget = Budget()
+        frame.constants["B"] = self.budget
 
     def function(self, type: Type) -> Callable[..., object]:
         """The decoder of `type`: `f(x)`, or `f(x, path, collector)` in the full form."""
         name = self._ref(type)
         sources: list[str] = []
         while self._pending:
-            function, write = self._pending.pop()
+            function, self._strict, write = self._pending.pop()
             sources.append("\n".join([f"def {function}({'x, p, E' if self._frame.full else 'x'}):", *_deeper(write())]))
+        self._strict = False
         if sources:
             exec(compile("\n".join(sources), "<decoder>", "exec"), self._frame.constants)
         made: Callable[..., object] = self._frame.constants[name]  # type: ignore[assignment]
@@ -52,11 +59,23 @@ class Emitter:
         return self._queue(type, lambda: self._body(type))
 
     def _queue(self, key: object, write: Callable[[], list[str]]) -> str:
-        name = self._functions.get(key)
+        name = self._functions.get((key, self._strict))
         if name is None:
-            name = self._functions[key] = f"f{len(self._functions)}"
-            self._pending.append((name, write))
+            name = self._functions[key, self._strict] = f"f{len(self._functions)}"
+            self._pending.append((name, self._strict, write))
         return name
+
+    def _tried(self, union: UnionType, members: Sequence[Type]) -> list[str]:
+        """The functions of members that are tried in order."""
+        lenient = [self._ref(member) for member in members]
+        if union.rule == "apart" or self._strict or self._frame.direction is Direction.DECODE:
+            return lenient
+        if self._frame.full and union.rule == "any":
+            return lenient  # only the words for what no member took
+        self._strict = True
+        strict = [self._ref(member) for member in members]
+        self._strict = False
+        return strict if union.rule == "one" else [*strict, *lenient]
 
     def _body(self, type: Type) -> list[str]:
         match type:
@@ -202,7 +221,7 @@ class Emitter:
                 return checked
             missing = f"E.missing(p, {field.wire!r}, {show(field.type)!r})"
             return [*lines, f"if {x} is Z: {missing}", "else:", *_deeper(checked)]
-        if frame.direction is not Direction.DECODE and not self._nullable(field.type):
+        if frame.direction is not Direction.DECODE and not self._strict and not self._nullable(field.type):
             lines.append(f"if {x} is None: {x} = Z")
         if isinstance(field.default, NoDefault):
             return [*lines, f"if {x} is Z: {out} = Z", "else:", *_deeper(checked)]
@@ -246,15 +265,16 @@ class Emitter:
     def _union(self, union: UnionType) -> list[str]:
         expected = show(union)
         if union.rule == "one":
-            functions = self._tuple([self._ref(member) for member in union.members])
-            return [f"return E.one(p, x, {functions}, {expected!r})" if self._frame.full else f"return only_one(x, {functions})"]
+            functions = self._tuple(self._tried(union, union.members))
+            call = f"return E.one(p, x, {functions}, {expected!r})" if self._frame.full else f"return only_one(x, {functions})"
+            return [*self._spend(union.members), call]
         lines = ["t = type(x)"] * (len(union.members) > 0)
         groups = group_by_type(union.members, self._definitions, self._frame.direction)
         for python, members in groups.items():
-            lines += [f"if t is {python}:", *_deeper(self._group(python, members, expected))]
+            lines += [f"if t is {python}:", *_deeper(self._group(union, python, members, expected))]
         return [*lines, self._frame.fail(f"kind(p, {expected!r}, x)")]
 
-    def _group(self, python: str, members: list[Type], expected: str) -> list[str]:
+    def _group(self, union: UnionType, python: str, members: list[Type], expected: str) -> list[str]:
         """Members of a union that one Python type can be a value of."""
         numbers = python in ("float", "Decimal")
         literals = [m.value for m in members if isinstance(m, LiteralType) and (numbers or builtin_name(m.value) == python)]
@@ -284,12 +304,22 @@ class Emitter:
             words = " | ".join(repr(v).replace("'", '"') for allowed in values for v in allowed)
             where = f"(*p, {key!r})"
             return [*lines, f"E.kind({where}, {words!r}, k); return None" if self._frame.full else "raise M"]
+        names = self._tried(union, rest)
+        lines += self._spend(rest)
         if self._frame.full:
-            functions = self._tuple([self._ref(m) for m in rest])
-            return [*lines, f"return E.choose(p, x, {functions}, {expected!r})"]
-        for member in rest[:-1]:
-            lines += [f"try: return {self._call(member, 'x', 'p')}", "except M: pass"]
-        return [*lines, f"return {self._call(rest[-1], 'x', 'p')}"]
+            return [*lines, f"return E.choose(p, x, {self._tuple(names)}, {expected!r})"]
+        for name in names[:-1]:
+            lines += [f"try: return {name}(x)", "except M: pass"]
+        return [*lines, f"return {names[-1]}(x)"]
+
+    def _spend(self, members: Sequence[Type]) -> list[str]:
+        """A step of the budget of tries, where trying members of a union nests and could so multiply with every level."""
+        nests = any(
+            isinstance(inner, UnionType) for member in members for part in parts(member, self._definitions)
+            for inner in reachable(part, self._definitions)
+        )  # fmt: skip
+        self.budgeted = self.budgeted or nests
+        return ["B.spend()"] if nests else []
 
     def _lost(self, expected: str) -> list[str]:
         return [f"E.kind(p, {expected!r}, x); return None" if self._frame.full else "raise M"]

@@ -23,6 +23,31 @@ class Misfit(Exception):
     """A value does not fit. Carries nothing: the second, slower decoder then says everything that is wrong."""
 
 
+class Spent(Exception):
+    """Too many members of unions were tried."""
+
+
+class Budget:
+    """How often members of unions may be tried for one value: it grows with the value where they are told apart, and without end where
+    they nest and only differ at their ends."""
+
+    __slots__ = ("left",)
+    TRIES = 200_000
+
+    def __init__(self) -> None:
+        self.left = self.TRIES
+
+    def spend(self) -> None:
+        """One try; raises Spent where there were too many."""
+        self.left -= 1
+        if self.left < 0:
+            raise Spent
+
+    def refused(self) -> Problem:
+        """What is told of a value that spent it."""
+        return Problem("", f"it takes more than {self.TRIES:,} tries to tell which alternatives the parts of this value are")
+
+
 class Enough(Exception):
     """As many problems as are told were found."""
 

@@ -17,6 +17,7 @@ from ael.types.from_schema_names import Names, field_name, pascal
 from ael.types.meet import Meet, int_between, renamed
 from ael.types.predicate import predicate
 from ael.types.reach import reachable
+from ael.types.schema_cost import bound_steps
 from ael.types.schema_node import TYPES, Node, SchemaRefused, step
 from ael.types.schema_source import Document
 from ael.types.schema_text import schema_text
@@ -79,6 +80,7 @@ def import_schema(schema: object, name: str) -> Imported:
 
 def import_node(root: Node, name: str, kinds: frozenset[str] = _KINDS) -> Imported:
     """As `import_schema`, of a schema that is read already, for values of some kinds of JSON only."""
+    bound_steps(root)
     importer = Importer(name)
     type = importer.type(root, name, kinds)
     if not importer.exact:

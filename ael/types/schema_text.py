@@ -1,8 +1,7 @@
 """A schema as the kept validator takes it: self-contained, of assertions only, in the words of 2020-12, one text for one meaning.
 
 References lead to `$defs` by number. Patterns are written out as sets of characters, so that they mean the same to the validator's
-engine as to `pattern.py`. A schema that a validator could only decide in exponential time is refused: alternatives that lead back
-to themselves by several ways, and references that multiply.
+engine as to `pattern.py`.
 """
 
 from __future__ import annotations
@@ -10,16 +9,13 @@ from __future__ import annotations
 import json
 
 from ael.types.pattern_text import written_out
-from ael.types.schema_node import Node, SchemaRefused
-
-MAX_STEPS = 50_000
-"""Schemas that a validator may have to look at for one place of a value."""
-_IN_PLACE = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "$ref", "dependentSchemas")
+from ael.types.schema_cost import bound_repetition
+from ael.types.schema_node import Node
 
 
 def schema_text(root: Node) -> str:
-    """The text of a predicate. Raises SchemaRefused for one that cannot be decided in a bounded number of steps."""
-    _bound(root)
+    """The text of a predicate. Raises SchemaRefused for one that could take exponential time (`schema_cost.py`)."""
+    bound_repetition(root)
     writer = _Writer()
     whole = writer.write(root)
     defs: dict[str, object] = {}
@@ -74,42 +70,3 @@ class _Writer:
             # two patterns may be the same one, written in two ways
             made[text] = {"allOf": [made[text], self.write(one)]} if text in made else self.write(one)
         return made
-
-
-def _bound(root: Node) -> None:
-    """Refuse what takes more than MAX_STEPS schemas for one place of a value."""
-    costs: dict[int, int] = {}
-    running: set[int] = set()
-
-    def cost(node: Node, depth: int) -> int:
-        if node.always is not None:
-            return 1
-        if id(node) in costs:
-            return costs[id(node)]
-        if id(node) in running:
-            raise SchemaRefused("$ref", node.pointer, "it leads back to itself before any value is looked at")
-        if depth > 200:
-            raise SchemaRefused("$ref", node.pointer, "too many schemas stand in one another")
-        running.add(id(node))
-        total = 1 + sum(cost(one, depth + 1) for one in in_place(node))
-        running.discard(id(node))
-        if total > MAX_STEPS:
-            raise SchemaRefused("$ref", node.pointer, f"it takes more than {MAX_STEPS:,} steps for one value")
-        costs[id(node)] = total
-        return total
-
-    cost(root, 0)
-
-
-def in_place(node: Node) -> list[Node]:
-    """The schemas that look at the same value as a schema."""
-    found: list[Node] = []
-    for keyword in _IN_PLACE:
-        value = node.words.get(keyword)
-        if isinstance(value, Node):
-            found.append(value)
-        elif isinstance(value, tuple):
-            found += value
-        elif isinstance(value, dict):
-            found += value.values()
-    return found

@@ -11,9 +11,9 @@ from ael.types.from_schema import Imported, SchemaRefused, checked_text, import_
 from ael.types.from_schema_names import field_name
 from ael.types.meet import renamed
 from ael.types.reach import resolve
+from ael.types.schema_cost import in_place
 from ael.types.schema_node import Node, step
 from ael.types.schema_source import Document
-from ael.types.schema_text import in_place
 from ael.types.signature import ParameterDef
 from ael.types.type import (
     AnonymousRecord,
