@@ -14,7 +14,7 @@ from ael.mcp.failure import McpError
 from ael.mcp.limits import SessionLimits
 from ael.mcp.listener import Elicitation, ElicitationReply, Listener
 from ael.mcp.message import Id, Notice, Request
-from ael.mcp.transport import Transport
+from ael.mcp.transport import Transport, shown
 from ael.mcp.version import BUSY, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
 from ael.net.redact import bounded
 from ael.types.canonical import EncodeError
@@ -79,7 +79,7 @@ class Background:
                     task.cancel()
 
     def _line(self, level: str, text: str) -> None:
-        self._lines.append((level, bounded(self._transport.clean(text[: 4 * _LONGEST]), _LONGEST)))
+        self._lines.append((level, shown(self._transport, text, _LONGEST)))
         self._speak()
 
     def _speak(self) -> None:

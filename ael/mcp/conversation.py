@@ -16,7 +16,7 @@ from ael.mcp.listener import Listener
 from ael.mcp.listing import CAPABILITY, METHODS, Listing, Pages, What
 from ael.mcp.message import BadMessage, Id, Message, Notice, RemoteError, Reply, Request
 from ael.mcp.mirror import BadMark, Marks, marks, request_headers
-from ael.mcp.transport import Exchange, Transport
+from ael.mcp.transport import Exchange, Transport, shown
 from ael.mcp.version import (
     INVALID_PARAMS,
     MISSING_CAPABILITY,
@@ -27,7 +27,6 @@ from ael.mcp.version import (
     envelope,
     stateless,
 )
-from ael.net.redact import bounded
 from ael.run.ports import RemoteAnswer
 from ael.types.canonical import EncodeError
 from ael.types.fault import FaultKind
@@ -100,7 +99,11 @@ class Session:
         until = asyncio.get_running_loop().time() + deadline
         if self._mirrors and self._marks is None:
             # What goes into headers is known only from the definitions.
-            await self.listing("tools", deadline=deadline)
+            try:
+                await self.listing("tools", deadline=deadline)
+            except McpError as problem:
+                problem.sent = False
+                raise
         params = {"name": tool, "arguments": dict(arguments)}
         return results.tool_answer(await self._rounds("tools/call", params, meta, until, idle=idle, on_progress=on_progress))
 
@@ -109,7 +112,9 @@ class Session:
         until = asyncio.get_running_loop().time() + deadline
         return results.resource_answer(await self._rounds("resources/read", {"uri": uri}, meta, until, repeat=True))
 
-    async def prompt(self, name: str, arguments: Mapping[str, str], *, meta: Mapping[str, object], deadline: float) -> RemoteAnswer:
+    async def prompt(
+        self, name: str, arguments: Mapping[str, str], *, meta: Mapping[str, object], deadline: float
+    ) -> RemoteAnswer:
         """Get a prompt. Raises `McpError`."""
         until = asyncio.get_running_loop().time() + deadline
         params = {"name": name, "arguments": dict(arguments)}
@@ -227,7 +232,7 @@ class Session:
                 kind = FaultKind.UNAVAILABLE
             case _:
                 kind = FaultKind.TOOL_FAILED
-        said = bounded(self.transport.clean(error.message[:4_000]), 300)
+        said = shown(self.transport, error.message)
         return ServerError(kind, f"the server answers with error {error.code}: «{said}»", error, status)
 
     def _give_up(self, exchange: Exchange, quiet: bool) -> None:
@@ -339,7 +344,7 @@ class Session:
         if exchange.on_progress is not None and isinstance(how_far, int | float) and not isinstance(how_far, bool):
             total = float(of) if isinstance(of, int | float) and not isinstance(of, bool) else None
             try:
-                exchange.on_progress(float(how_far), total, bounded(self.transport.clean(what[:2_000])) if isinstance(what, str) else "")
+                exchange.on_progress(float(how_far), total, shown(self.transport, what) if isinstance(what, str) else "")
             except Exception as problem:
                 self._background.note(f"what follows progress failed: {type(problem).__name__}")
 

@@ -128,7 +128,11 @@ class HttpTransport:
         if reply is not None and reply.id not in (None, exchange.id) and type(reply.id) is int:
             reply = None
         code = None if reply is None or reply.error is None else reply.error.code
-        if status == 404 and session is not None and not (code == METHOD_NOT_FOUND and reply is not None and reply.id is not None):
+        if (
+            status == 404
+            and session is not None
+            and not (code == METHOD_NOT_FOUND and reply is not None and reply.id is not None)
+        ):
             message = f"{self._web.base.origin} no longer knows the session (HTTP 404)"
             return McpError(FaultKind.DISCONNECTED, message, status=404)
         if reply is None:
@@ -291,7 +295,11 @@ class HttpTransport:
         self.session = given or None
 
     def _broken(self, problem: NetError) -> McpError:
-        kinds = {NetKind.TOO_LARGE: FaultKind.TOO_LARGE, NetKind.MALFORMED: FaultKind.MALFORMED, NetKind.TIMEOUT: FaultKind.TIMEOUT}
+        kinds = {
+            NetKind.TOO_LARGE: FaultKind.TOO_LARGE,
+            NetKind.MALFORMED: FaultKind.MALFORMED,
+            NetKind.TIMEOUT: FaultKind.TIMEOUT,
+        }
         message = self._web.clean(f"{self._web.base.origin}: {problem.message}")
         return McpError(kinds.get(problem.kind, FaultKind.DISCONNECTED), message, sent=True)
 

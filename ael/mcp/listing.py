@@ -19,7 +19,12 @@ METHODS: Mapping[What, str] = {
     "resourceTemplates": "resources/templates/list",
     "prompts": "prompts/list",
 }
-CAPABILITY: Mapping[What, str] = {"tools": "tools", "resources": "resources", "resourceTemplates": "resources", "prompts": "prompts"}
+CAPABILITY: Mapping[What, str] = {
+    "tools": "tools",
+    "resources": "resources",
+    "resourceTemplates": "resources",
+    "prompts": "prompts",
+}
 _KEY: Mapping[What, str] = {"tools": "name", "resources": "uri", "resourceTemplates": "uriTemplate", "prompts": "name"}
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
+from collections import deque
 from collections.abc import Iterator, Mapping
 
 from ael.mcp.version import HEADER_METHOD, HEADER_NAME, HEADER_PARAM, HEADER_VERSION
@@ -62,9 +63,9 @@ def marks(schema: object) -> Marks:
 
 def _schemas(root: object) -> Iterator[tuple[tuple[str, ...] | None, Mapping[str, object]]]:
     """Every schema inside, with the path of properties that leads to it; None where something else is on the way."""
-    waiting: list[tuple[tuple[str, ...] | None, object]] = [((), root)]
+    waiting: deque[tuple[tuple[str, ...] | None, object]] = deque([((), root)])
     while waiting:
-        path, node = waiting.pop()
+        path, node = waiting.popleft()
         if type(node) is not dict:
             continue
         yield path, node

@@ -25,7 +25,17 @@ from ael.types.fault import FaultKind
 from ael.types.value import Secret
 
 KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TMP", "TEMP", "USER", "LOGNAME")
-KEPT_ON_WINDOWS = ("SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC", "PATHEXT", "WINDIR", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PROGRAMFILES")
+KEPT_ON_WINDOWS = (
+    "SYSTEMROOT",
+    "SYSTEMDRIVE",
+    "COMSPEC",
+    "PATHEXT",
+    "WINDIR",
+    "USERPROFILE",
+    "APPDATA",
+    "LOCALAPPDATA",
+    "PROGRAMFILES",
+)
 """All that a child gets of this process's environment: what programs need to be found and to find their files, no more."""
 LAST_WORDS = 8 * 1_024
 """How much of what a child writes to its standard error is kept."""
@@ -171,7 +181,9 @@ class _Child(asyncio.SubprocessProtocol):
                 return
             try:
                 if line.cut:
-                    raise BadMessage(f"a message is longer than {self._limits.message:,} bytes", reply_id(line.data), too_large=True)
+                    raise BadMessage(
+                        f"a message is longer than {self._limits.message:,} bytes", reply_id(line.data), too_large=True
+                    )
                 messages = decode(line.data, self._limits.message)
             except BadMessage as problem:
                 self._bad(problem, len(line.data))
@@ -239,7 +251,7 @@ class _Child(asyncio.SubprocessProtocol):
         if self._dying is not None:
             self._dying.cancel()
         self._lose_turns()
-        if self._input is not None:
+        if self._input is not None and not self._input.is_closing():
             # What it has not read by now it need not read.
             if self._paused:
                 self._input.abort()

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from ael.mcp.failure import McpError
 from ael.mcp.message import BadMessage, Id, Message, Reply
+from ael.net.redact import bounded
 from ael.types.fault import FaultKind
 
 
@@ -90,6 +91,14 @@ class Exchange:
                 self._waiter.set_result(None)
         elif not self.reading and self.limit is not None and not self.limit.expired():
             self.limit.reschedule(self._loop.time())
+
+
+def shown(transport: Transport, text: str, limit: int = 300) -> str:
+    """Outside text as a message may quote it: no credential, one line, at most `limit` characters.
+
+    It is masked before it is cut short, so that no half of a credential is left at the end.
+    """
+    return bounded(transport.clean(text[: 64 * limit]), limit)
 
 
 class Receiver(Protocol):
