@@ -14,7 +14,7 @@ from typing import TypeVar
 from ael.check.program import CheckedProgram
 from ael.diagnostics.diagnostic import Bag
 from ael.diagnostics.hidden import without_strings
-from ael.project import bind_mcp, bind_model, bind_program, bind_serving, bind_world
+from ael.project import bind_mcp, bind_model, bind_program, bind_runs, bind_serving, bind_world
 from ael.project.bind_model import PROVIDERS
 from ael.project.bind_state import ProgramState, ServerFacts, State, once
 from ael.project.deployment import Deployment
@@ -44,7 +44,7 @@ WORLD: Mapping[str, Callable[[State, n.Binding], None]] = MappingProxyType(
         "secret": bind_world.secret,
         "host": bind_world.host,
         "command": bind_world.command,
-        "runs": bind_world.runs,
+        "runs": bind_runs.runs,
         "mcp": bind_mcp.line,
         "node": _later("placing a node is read and formatted, but comes in a later release"),
         "edge": _later("placing an edge is read and formatted, but comes in a later release"),
@@ -146,9 +146,11 @@ def _line(state: S, binding: n.Binding, handlers: Mapping[str, Callable[[S, n.Bi
         once(state, binding)
         handlers[kind](state, binding)
     except Wrong as wrong:
+        state.doubtful = state.doubtful or kind == "mcp"
         source = without_strings(state.source, wrong.node.span) if wrong.code == "AEL0815" else state.source
         state.bag.report(wrong.code, wrong.message, source, wrong.node.span, notes=wrong.notes)
     except NotConstant as wrong:
+        state.doubtful = state.doubtful or kind == "mcp"
         message = "a deployment holds constants: literals, lists, maps, and calls of its own words"
         state.bag.report("AEL0812", message, state.source, wrong.node.span)
 
@@ -175,6 +177,7 @@ def _deployment(state: ProgramState, name: str, folder: Path) -> Deployment:
         servers=state.servers,
         commands=frozenset(state.commands),
         serving=bind_serving.serving(state),
+        runs=state.runs,
         prices=tuple(state.prices),
         hosts=frozenset(state.hosts),
         denied=frozenset(state.denied),

@@ -97,13 +97,13 @@ def settle(state: State, *, required: bool) -> None:
                 state.wanted.append((spec.credential, server.source, server.span))
             continue
         if any(kind == "mcp" and matching(said.strip(), [name]) for kind, said in state.seen):
-            continue  # its line is wrong, and said so
+            continue  # its line is wrong, and that is told
         url, problem = _own_url(state, server)
         if url is not None:
             state.servers[name] = McpBinding("http", url, bearer=spec.credential)
             if spec.credential is not None:
                 state.wanted.append((spec.credential, server.source, server.span))
-        elif required and server.tools and problem is not None:
+        elif required and server.spec.uses and problem is not None and not state.doubtful:
             state.bag.report("AEL0842", problem[0], problem[1], problem[2], notes=problem[3])
 
 

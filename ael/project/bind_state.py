@@ -20,6 +20,7 @@ from ael.project.deployment import (
     ToolBinding,
 )
 from ael.project.literal import Construct, evaluate
+from ael.project.runs import RunsBinding
 from ael.project.serving import CallerBinding, Listen
 from ael.project.wrong import Wrong, listing
 from ael.source import Source, Span
@@ -57,9 +58,12 @@ class State:
         self.commands: set[str] = set()
         self.servers: dict[str, McpBinding] = {}
         self.tools: dict[str, ToolBinding] = {}
+        self.runs = RunsBinding()
         self.wanted: list[tuple[str, Source, Span]] = []
         """The secrets that something needs, and where it says so."""
         self.seen: dict[tuple[str, str], n.Binding] = {}
+        self.doubtful = bool(bag.errors)
+        """Whether a line that is not understood may have bound a server: then that nothing binds it is no news."""
 
     def want(self, secret: str, node: n.Node) -> None:
         """Something in this deployment needs a secret."""

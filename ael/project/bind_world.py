@@ -45,11 +45,6 @@ def command(state: State, binding: n.Binding) -> None:
     state.commands.add(found)
 
 
-def runs(state: State, binding: n.Binding) -> None:
-    """`runs = memory`."""
-    construct(binding, ("memory",))
-
-
 def default(state: ProgramState, binding: n.Binding) -> None:
     """`default steps 8, tokens 50_000`."""
     state.defaults = replace(state.defaults, **_said(state, binding, DEFAULT_WORDS))

@@ -53,7 +53,7 @@ FORMS: Mapping[str, str] = {
     "command": '`command "npx"`',
     "mcp": '`mcp NAME = http("https://…")` or `mcp NAME = stdio("npx", "-y", "server")`',
     "price": '`price "gpt-5-mini" input $0.25 output $2.00`',
-    "runs": "`runs = memory`",
+    "runs": '`runs = sqlite("runs.db")`, `runs = postgres(secret("RUNS_DB"))` or `runs = memory`',
     "default": "`default steps 8, tokens 50_000`",
     "limit": "`limit result 32KiB`",
     "budget": "`budget cost $50, tokens 100_000`",
