@@ -22,6 +22,7 @@ from ael.project.deployment import (
     ToolBinding,
 )
 from ael.project.literal import Construct
+from ael.project.runs import RunsBinding
 from ael.types.spec import BudgetSpec
 from tests.programs import open_files
 
@@ -211,7 +212,15 @@ def test_lines(tmp_path: Path, line: str, field: str, value: Any) -> None:
         ('price "" input $1 output $2', "AEL0814", "a price names its model"),
         ('host ""', "AEL0814", "a host is a name or an address"),
         ('host "https://a.example"', "AEL0814", "a host is a name or an address"),
-        ('runs = sqlite("r.db")', "AEL0814", "a `runs` line cannot have `sqlite` as its value"),
+        ('runs = mysql("r.db")', "AEL0814", "a `runs` line cannot have `mysql` as its value"),
+        ("runs = sqlite()", "AEL0814", "`sqlite` takes the path of a file"),
+        ('runs = memory("r.db")', "AEL0814", "`memory` takes no path"),
+        ('runs = postgres("postgresql://u:p@h/d")', "AEL0815", "the address of a database is a named secret"),
+        ('runs = postgres(secret("RUNS"))', "AEL0831", "the deployment has no secret `RUNS`"),
+        ('runs = sqlite("r.db", slots: 0)', "AEL0814", "`slots` is a number of at least 1"),
+        ('runs = sqlite("r.db", lease: 5)', "AEL0814", "`lease` is a length of time"),
+        ('runs = sqlite("r.db", uncertain: maybe)', "AEL0814", "`uncertain` is `park` or `end`"),
+        ('runs = sqlite("r.db", speed: 5)', "AEL0814", "`runs` has no `speed`"),
         ('model fast = openai("m", key: "sk")', "AEL0815", "a key is a named secret, never text in a file"),
         ('model fast = openai("m", key: env("K"))', "AEL0815", "a key is a named secret, never text in a file"),
         ("service Clock = three", "AEL0816", "`main.Clock` is bound to the name of a `provide`"),
@@ -285,3 +294,21 @@ def test_who_approves_is_not_handed_to_others(tmp_path: Path, line: str, codes: 
     """Whoever may bind a deployment would else choose who approves what the program reserved for a role."""
     _, bag = open_files(tmp_path, {"main.ael": ROLES, "deploy.ael": f"{line}\n"})
     assert [d.code for d in bag.sorted()] == codes
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("", RunsBinding("sqlite", ".ael/runs.db")),
+        ("runs = memory", RunsBinding("memory", "")),
+        (
+            'runs = sqlite("r.db", lease: 10s, slots: 2, per_tenant: 1, approval: 24h, keep: 30d, uncertain: park)',
+            RunsBinding("sqlite", "r.db", None, 10.0, 2, 1, 86_400.0, 2_592_000.0, True),
+        ),
+        ('runs = postgres(secret("RUNS"))\nsecret RUNS = env("RUNS")', RunsBinding("postgres", "", "RUNS")),
+    ],
+)
+def test_where_runs_are_kept(tmp_path: Path, line: str, expected: RunsBinding) -> None:
+    deployment, bag = _bound(tmp_path, f"{SERVICE}{line}\n")
+    assert deployment is not None, bag.sorted()
+    assert deployment.runs == expected

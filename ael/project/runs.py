@@ -1,0 +1,30 @@
+"""Where a deployment keeps its runs, and how they are worked on: data."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from ael.data import dataclass
+
+DEFAULT_PATH = ".ael/runs.db"
+"""Where runs are kept that a deployment says nothing of, below its folder."""
+
+
+@dataclass(frozen=True)
+class RunsBinding:
+    """`runs = sqlite("runs.db", lease: 30s, slots: 8)`. Times in seconds.
+
+    `secret` names the address of a PostgreSQL database. `lease`: how long a worker has a run without a sign of life. `slots`: the runs that
+    a worker works on at once; `per_tenant` those of a tenant over all workers. `approval`: how long a person has for a decision.
+    `keep`: how long a run that has ended is kept. `park_uncertain`: a run waits for a person to say what became of a call whose outcome is unknown.
+    """
+
+    kind: Literal["sqlite", "postgres", "memory"] = "sqlite"
+    path: str = DEFAULT_PATH
+    secret: str | None = None
+    lease: float = 30.0
+    slots: int = 8
+    per_tenant: int | None = None
+    approval: float | None = None
+    keep: float | None = None
+    park_uncertain: bool = False
