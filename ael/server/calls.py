@@ -62,6 +62,10 @@ class Calls:
         """Runs that have not ended."""
         return len(self._flights)
 
+    def ending(self) -> bool:
+        """Whether no more calls are taken."""
+        return self.draining
+
     def misfit(self, tool: ExposedTool, arguments: Mapping[str, object]) -> str | None:
         """What is wrong with arguments, in words that a model can act on; None when they fit."""
         try:
@@ -76,14 +80,14 @@ class Calls:
         if problem is not None:
             return failed(FaultKind.BAD_ARGUMENTS, f"the arguments do not fit: {problem}")
         if self.draining:
-            return failed(FaultKind.UNAVAILABLE, "the server is shutting down", None, {"retry_after": RETRY_AFTER})
+            return _ending()
         try:
             await self.gate.enter(request.caller)
         except Full as full:
             return failed(FaultKind.UNAVAILABLE, full.message, None, {"retry_after": RETRY_AFTER})
-        if self.draining:
+        if request.presence.gone or self.ending():
             self.gate.leave(request.caller)
-            return failed(FaultKind.UNAVAILABLE, "the server is shutting down", None, {"retry_after": RETRY_AFTER})
+            return _ending()
         return await self._follow(self._start(request), request)
 
     async def go_on(self, state: str, request: Request, response: object) -> Answered:
@@ -131,6 +135,7 @@ class Calls:
         self._flights.add(flight)
         self._approver.flights[run.id] = flight
         flight.ended.add_done_callback(lambda _: self._land(flight))
+        request.presence.on_leaving(lambda: run.cancel("the client went away"))
         return flight
 
     def _land(self, flight: Flight) -> None:
@@ -178,6 +183,10 @@ class Calls:
         timer = asyncio.get_running_loop().call_later(seconds, flight.run.cancel, f"nobody answered within {seconds:g} s")
         self._parked[flight.token] = (flight, timer)
         return InputRequired(question(asked.request), SCHEMA, flight.token)
+
+
+def _ending() -> dict[str, object]:
+    return failed(FaultKind.UNAVAILABLE, "the server is shutting down", None, {"retry_after": RETRY_AFTER})
 
 
 async def _pump(flight: Flight, request: Request) -> None:

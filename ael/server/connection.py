@@ -29,13 +29,14 @@ class Connection(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Bytes came; those of a head that is not whole yet are counted."""
         before = cast("RequestResponseCycle | None", self.cycle)
+        between = before is None or before.response_complete
         super().data_received(data)
         if self.transport.is_closing():
             self._settle()
         elif self.cycle is not before:
             self._settle()
             self._head = 0
-        elif before is None or before.response_complete:
+        elif between:
             self._head += len(data)
             if self._head > MAX_HEAD:
                 self.transport.close()

@@ -103,8 +103,8 @@ def hints(signature: Signature, effects: Effects, *, model: bool) -> dict[str, o
     `repeat idempotent` promises that one effect under one key happens once; another call from outside is another run with keys of
     its own, so it is not claimed that a second call has no further effect.
     """
-    pure = not model and not effects.acts and effects.repeat is Repeat.PURE
-    found: dict[str, object] = {"readOnlyHint": pure, "openWorldHint": model or effects.acts}
+    pure = not model and effects.repeat is Repeat.PURE and not effects.permissions
+    found: dict[str, object] = {"readOnlyHint": pure, "openWorldHint": not pure}
     if pure:
         found |= {"destructiveHint": False, "idempotentHint": True}
     return found

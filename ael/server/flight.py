@@ -21,6 +21,24 @@ Report = Callable[[int, str], Awaitable[None]]
 """Tells the client how far a call is: a number that rises, and a few words."""
 
 
+class Presence:
+    """Whether the client that asked is still there to get the answer."""
+
+    def __init__(self) -> None:
+        self.gone = False
+        self._then: list[Callable[[], None]] = []
+
+    def leave(self) -> None:
+        """The client went away before it had the whole answer."""
+        self.gone = True
+        for act in self._then:
+            act()
+
+    def on_leaving(self, act: Callable[[], None]) -> None:
+        """Do something when it leaves."""
+        self._then.append(act)
+
+
 @dataclass
 class Request:
     """One `tools/call`. `digest` is of tool and arguments: what a later answer has to be about.
@@ -36,6 +54,7 @@ class Request:
     elicit: Elicit | None = None
     parks: bool = False
     trace_parent: str | None = None
+    presence: Presence = field(default_factory=Presence)
 
 
 @dataclass(eq=False)

@@ -11,7 +11,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from ael.project.serving import Listen
 from ael.server.caller import Caller, Callers
@@ -40,6 +40,11 @@ class Refused(Exception):
     message: str
     headers: tuple[tuple[str, str], ...] = ()
     code: int = _INVALID_REQUEST
+    id: str | int | None = None
+
+    def body(self) -> dict[str, object]:
+        """The error, as the protocol says it."""
+        return {"jsonrpc": "2.0", "id": self.id, "error": {"code": self.code, "message": self.message}}
 
 
 @dataclass(eq=False)
@@ -56,7 +61,7 @@ class Guard:
     names: frozenset[str]
     admit: Callable[[Scope, Caller], None]
     ready: Callable[[], bool]
-    body_seconds: float = BODY_SECONDS
+    body_seconds: ClassVar[float] = BODY_SECONDS
     _open: set[tuple[str, str]] = field(default_factory=set)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -80,8 +85,7 @@ class Guard:
                 return
             body = await self._body(headers, receive)
         except Refused as refused:
-            error = {"code": refused.code, "message": refused.message}
-            await _reply(send, refused.status, {"jsonrpc": "2.0", "id": None, "error": error}, refused.headers)
+            await _reply(send, refused.status, refused.body(), refused.headers)
             return
         await self._post(scope, body, receive, send)
 
@@ -143,16 +147,17 @@ class Guard:
         try:
             message = strict(body, self.listen.body)
         except Refused as refused:
-            error = {"code": refused.code, "message": refused.message}
-            await _reply(send, refused.status, {"jsonrpc": "2.0", "id": None, "error": error})
+            await _reply(send, refused.status, refused.body())
             return
         key = _key(scope, message)
         if key is not None and key in self._open:
-            error = {"code": _INVALID_REQUEST, "message": "a request with this id is still open"}
-            await _reply(send, 400, {"jsonrpc": "2.0", "id": message["id"], "error": error})
+            same = Refused(400, "a request with this id is still open", id=identity(message))
+            await _reply(send, same.status, same.body())
             return
         if key is not None:
             self._open.add(key)
+        # The SDK compares this one letter by letter.
+        scope["headers"] = [(n, b"application/json" if n.lower() == b"content-type" else v) for n, v in scope["headers"]]
         exchange = Exchange(body, receive, send)
         scope[EXCHANGE] = exchange
         try:
@@ -204,16 +209,40 @@ def strict(body: bytes, limit: int) -> dict[str, Any]:
         raise Refused(400, f"no JSON that is taken: {error.message}", code=_PARSE_ERROR) from None
     if not isinstance(message, dict):
         raise Refused(400, "a body is one message; batches are not taken")
+    wrong = _misshapen(message)
+    if wrong is not None:
+        raise Refused(400, f"no message of JSON-RPC 2.0: {wrong}", id=identity(message))
     return message
+
+
+def _misshapen(message: Mapping[str, Any]) -> str | None:
+    """What keeps an object from being a request, a notification or a response."""
+    if message.get("jsonrpc") != "2.0":
+        return '`jsonrpc` is "2.0"'
+    if "id" in message and identity(message) is None:
+        return "`id` is a text or a whole number"
+    if "method" in message:
+        if not isinstance(message["method"], str):
+            return "`method` is a text"
+        return None if isinstance(message.get("params", {}), dict) else "`params` is an object"
+    if "id" not in message:
+        return "it has neither a `method` nor an `id`"
+    if ("result" in message) == ("error" in message):
+        return "it has a `method`, a `result` or an `error`"
+    return None if isinstance(message.get("result", message.get("error")), dict) else "`result` and `error` are objects"
+
+
+def identity(message: Mapping[str, Any]) -> str | int | None:
+    """The id of a message, where it has one that is valid."""
+    found = message.get("id")
+    return found if isinstance(found, str | int) and not isinstance(found, bool) else None
 
 
 def _key(scope: Scope, message: Mapping[str, Any]) -> tuple[str, str] | None:
     """Of a request within a session of the older protocol: what no other open request may have."""
     session = _headers(scope).get("mcp-session-id", [""])[0]
-    given = message.get("id")
-    if not session or "method" not in message or not isinstance(given, str | int):
-        return None
-    return session, str(given)
+    given = identity(message)
+    return (session, str(given)) if session and "method" in message and given is not None else None
 
 
 def _known(host: str, names: frozenset[str]) -> bool:

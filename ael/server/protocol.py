@@ -22,6 +22,7 @@ from ael.server.caller import Caller
 from ael.server.calls import APPROVAL, Calls, InputRequired, StaleState
 from ael.server.exposure import ExposedTool, listing
 from ael.server.flight import Elicit, Report, Request
+from ael.server.guard import EXCHANGE, Exchange
 from ael.types.canonical import EncodeError, digest
 
 Context = ServerRequestContext[Any, Any]
@@ -37,7 +38,7 @@ class Protocol:
     """The handlers. `local` calls where the transport authenticates nobody (stdio)."""
 
     def __init__(self, name: str, tools: Mapping[str, ExposedTool], calls: Calls, local: Caller | None) -> None:
-        self._tools = tools
+        self.tools = tools
         self._calls = calls
         self._local = local
         self._listing = listing(tools)
@@ -47,7 +48,7 @@ class Protocol:
         self.server.middleware[:] = [_without_insides]
 
     def _input_schema(self, name: str) -> Mapping[str, Any] | None:
-        tool = self._tools.get(name)
+        tool = self.tools.get(name)
         return None if tool is None else cast("Mapping[str, Any]", tool.definition["inputSchema"])
 
     async def _list(self, ctx: Context, params: types.PaginatedRequestParams | None) -> dict[str, object]:
@@ -59,7 +60,7 @@ class Protocol:
         return listed
 
     async def _call(self, ctx: Context, params: types.CallToolRequestParams) -> dict[str, object]:
-        tool = self._tools.get(params.name)
+        tool = self.tools.get(params.name)
         if tool is None:
             raise MCPError(code=types.INVALID_PARAMS, message=f"Unknown tool: {params.name[:128]}")
         arguments = params.arguments or {}
@@ -78,6 +79,11 @@ class Protocol:
             modern and _can_elicit(ctx),
             _trace_parent(ctx),
         )
+        exchange = ctx.request.scope.get(EXCHANGE) if ctx.request is not None else None
+        if isinstance(exchange, Exchange):
+            # A client that loses its connection could not get the answer any more: nothing is kept for it to come back to. The SDK
+            # goes on with a call of the older protocol; a run that costs money and acts does not.
+            exchange.on_left = request.presence.leave
         given = ctx.params or {}
         state = given.get("requestState") if modern else None
         if state is None:

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from ael.host import Host, HostError, open_host
 from ael.net.redact import Redactor
 from ael.project.program import Opened
+from ael.project.serving import Listen
 from ael.server import http, stdio
 from ael.server.approval import ServedApprover
-from ael.server.caller import Callers, local_caller
+from ael.server.caller import Caller, Callers, local_caller
 from ael.server.calls import Calls
 from ael.server.exposure import described, expose
 from ael.server.protocol import Protocol
@@ -29,48 +30,58 @@ class Where:
     port: int = 0
 
 
-def serve(opened: Opened, where: Where, chosen: Sequence[str] = ()) -> int:
-    """Serve until a signal, or until the client on standard input is gone. Gives the exit code. Raises `HostError`."""
+@dataclass(frozen=True)
+class Service:
+    """A program that is ready to be served. Close its host when the serving has ended."""
+
+    host: Host
+    calls: Calls
+    callers: Callers
+    protocol: Protocol
+    listen: Listen
+
+
+def prepare(opened: Opened, chosen: Sequence[str] = (), local: Caller | None = None) -> Service:
+    """Bind everything, and know the tools and the callers. `local`: who calls where the transport knows nobody. Raises `HostError`."""
     serving = opened.deployment.serving
     tools = expose(opened, chosen)
-    if where.host is not None and not serving.callers and not http.is_loopback(where.host):
-        note = 'name who may call: `caller alice = bearer(secret("ALICE_TOKEN"))` in the deployment'
-        raise HostError("AEL0873", f"a server on {where.host} is open to others, and no caller is named", note)
     approver = ServedApprover(opened.deployment.roles, known=bool(serving.callers), seconds=serving.listen.approval / 1000)
     host = open_host(opened, approver=approver, also=[caller.secret for caller in serving.callers.values()])
-    clock = host.bindings.clock
-    callers = Callers(serving.callers.values(), host.bindings.secrets, clock.now)
-    _log_to_stderr(Redactor(host.bindings.secrets.values()))
-    for warning in host.warnings:
-        print(f"warning: {warning}", file=sys.stderr)
-    for line in described(tools, opened.program):
-        print(f"ael serve: {line}", file=sys.stderr)
+    callers = Callers(serving.callers.values(), host.bindings.secrets, host.bindings.clock.now)
     calls = Calls(host, serving.listen, approver)
     name = opened.project.pack.name if opened.project.pack is not None else opened.program.main
+    return Service(host, calls, callers, Protocol(name, tools, calls, local), serving.listen)
+
+
+def serve(opened: Opened, where: Where, chosen: Sequence[str] = ()) -> int:
+    """Serve until a signal, or until the client on standard input is gone. Gives the exit code. Raises `HostError`."""
+    if where.host is not None and not opened.deployment.serving.callers and not http.is_loopback(where.host):
+        note = 'name who may call: `caller alice = bearer(secret("ALICE_TOKEN"))` in the deployment'
+        raise HostError("AEL0873", f"a server on {where.host} is open to others, and no caller is named", note)
+    service = prepare(opened, chosen, local_caller() if where.host is None else None)
+    _log_to_stderr(Redactor(service.host.bindings.secrets.values()))
+    for warning in service.host.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    for line in described(service.protocol.tools, opened.program):
+        print(f"ael serve: {line}", file=sys.stderr)
     if where.host is None:
-        protocol = Protocol(name, tools, calls, local_caller())
-        return asyncio.run(_stdio(host, protocol, calls, serving.listen.body))
-    bound = http.bind(where.host, where.port)
-    protocol = Protocol(name, tools, calls, None)
-    return asyncio.run(_http(host, protocol, calls, callers, opened, bound, where.host))
+        return asyncio.run(_stdio(service))
+    return asyncio.run(_http(service, http.bind(where.host, where.port), where.host))
 
 
-async def _stdio(host: Host, protocol: Protocol, calls: Calls, size: int) -> int:
+async def _stdio(service: Service) -> int:
     stop = Stop()
-    async with host:
+    async with service.host:
         with stop.on_signals(), stdio.claimed() as (source, target):
-            await stdio.serve(protocol, calls, size, source, target, stop)
+            await stdio.serve(service.protocol, service.calls, service.listen.body, source, target, stop)
     return 0
 
 
-async def _http(
-    host: Host, protocol: Protocol, calls: Calls, callers: Callers, opened: Opened, bound: socket.socket, name: str
-) -> int:
+async def _http(service: Service, bound: socket.socket, name: str) -> int:
     stop = Stop()
-    listen = opened.deployment.serving.listen
-    async with host:
+    async with service.host:
         with stop.on_signals():
-            await http.serve(protocol, calls, listen, callers, local_caller(), bound, name, stop)
+            await http.serve(service.protocol, service.calls, service.listen, service.callers, local_caller(), bound, name, stop)
     return 0
 
 

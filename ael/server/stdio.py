@@ -94,15 +94,17 @@ async def _feed(
                 found = strict(line.strip(), size)
                 message = types.jsonrpc_message_adapter.validate_python(found, by_name=False)
             except Refused as refused:
-                await _complain(answers, refused.code, refused.message)
+                await _complain(answers, refused.code, refused.message, refused.id)
             except ValidationError:
                 await _complain(answers, types.INVALID_REQUEST, "no message of JSON-RPC 2.0")
             else:
                 await inward.send(SessionMessage(message))
 
 
-async def _complain(answers: MemoryObjectSendStream[SessionMessage], code: int, message: str) -> None:
-    error = types.JSONRPCError(jsonrpc="2.0", id=None, error=types.ErrorData(code=code, message=message))
+async def _complain(
+    answers: MemoryObjectSendStream[SessionMessage], code: int, message: str, id: str | int | None = None
+) -> None:
+    error = types.JSONRPCError(jsonrpc="2.0", id=id, error=types.ErrorData(code=code, message=message))
     await answers.send(SessionMessage(error))
 
 
