@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -15,18 +16,27 @@ from pathlib import Path
 import pytest
 
 from ael.cli.main import main
+from ael.types.pin import pin_digest
 from tests.cli.conftest import KEYS, clean_environment
+from tests.public_servers import npm_server, npx_path
 
 EXAMPLES = Path(__file__).resolve().parent.parent.parent / "examples"
-NAMES = ("guard", "hello", "numbers", "research", "support", "triage")
+NAMES = ("guard", "hello", "mcp-files", "numbers", "research", "support", "triage")
 _KEY = re.compile(r'"key": "[0-9a-f]{32}"')
+
+
+@pytest.fixture(scope="session")
+def servers() -> None:
+    """What the examples' own scripts install."""
+    npm_server("@modelcontextprotocol/server-filesystem@2026.8.31")
 
 
 @pytest.fixture
 def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of all examples, without what earlier runs left."""
     target = tmp_path / "examples"
-    shutil.copytree(EXAMPLES, target, ignore=shutil.ignore_patterns("*.db", "*.db-*", "__pycache__"))
+    shutil.copytree(EXAMPLES, target, ignore=shutil.ignore_patterns("*.db", "*.db-*", "__pycache__", "todo.md"))
+    monkeypatch.setenv("PATH", npx_path())
     monkeypatch.setenv("AEL_CACHE", str(tmp_path / "cache"))
     for key in KEYS:
         monkeypatch.delenv(key, raising=False)
@@ -64,6 +74,7 @@ def test_every_example_is_listed() -> None:
     assert sorted(folder.name for folder in EXAMPLES.iterdir() if folder.is_dir()) == sorted(NAMES)
 
 
+@pytest.mark.usefixtures("servers")
 @pytest.mark.parametrize("name", NAMES)
 def test_an_example_prints_what_it_says(
     copied: Path, name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -103,6 +114,7 @@ def test_an_example_checks_and_passes_its_tests(
         ("support", ["classify"]),
         ("research", []),
         ("guard", ["reader", "--request", "delete my notes"]),
+        ("mcp-files", ["find_tasks"]),
     ],
 )
 @pytest.mark.feature("B2")
@@ -181,7 +193,43 @@ def test_the_guard_refuses_what_it_should(
     assert re.search(r"operation Bank\.send · .* · UNCERTAIN", trace)
 
 
-@pytest.mark.parametrize("name", ["hello", "support"])
+@pytest.mark.usefixtures("servers")
+@pytest.mark.feature("A9.2", "D4")
+def test_the_notes_are_read_and_written_by_a_real_server(
+    copied: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, trace = played(copied / "mcp-files", capsys, monkeypatch)
+    written = (copied / "mcp-files" / "notes" / "todo.md").read_text(encoding="utf-8")
+    assert json.loads(out) == written
+    assert "nothing changed (3 pinned)" in trace
+    assert trace.count("tool files.read_text_file") == 4
+    # The model asked for a file outside of the folder, and the server said no: an answer to the model, not the end of the run.
+    assert "ToolFailed: `files.read_text_file` failed, its server says: Access denied" in trace
+    assert "from mcp:files.list_directory, mcp:files.read_text_file" in trace
+
+
+@pytest.mark.usefixtures("servers")
+@pytest.mark.feature("A9.5", "B11")
+def test_a_definition_that_is_not_the_pinned_one_is_not_called(
+    copied: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(copied / "mcp-files")
+    lock = json.loads(Path("ael.lock").read_text(encoding="utf-8"))
+    pinned = lock["mcp"]["main.files"]["tools"]["write_file"]
+    pinned["definition"]["description"] = "Write a file."
+    pinned["sha256"] = pin_digest(pinned["definition"])
+    Path("ael.lock").write_text(json.dumps(lock), encoding="utf-8")
+    capsys.readouterr()
+    assert main(["run", ".", "--approve"]) == 1
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "DefinitionChanged" in told.err
+    assert "    - Write a file." in told.err
+    assert not Path("notes/todo.md").exists()
+
+
+@pytest.mark.usefixtures("servers")
+@pytest.mark.parametrize("name", ["hello", "mcp-files", "support"])
 def test_the_script_itself(copied: Path, name: str) -> None:
     shim = copied.parent / ".venv" / "bin" / "ael"
     shim.parent.mkdir(parents=True)
