@@ -153,7 +153,7 @@ def _budgeted(fast: Decoder, emitter: Emitter) -> Decoder:
     budget = emitter.budget
 
     def convert(value: object) -> object:
-        budget.left = budget.TRIES
+        budget.left = budget.tries
         try:
             return fast(value)
         except support.Spent:
@@ -166,7 +166,7 @@ def _explain(emitter: Emitter, type: Type, limits: Limits, value: object) -> Dec
     """Everything that is wrong with a value that does not fit."""
     full = emitter.function(type)
     problems = Collector(limits.problems)
-    emitter.budget.left = emitter.budget.TRIES
+    emitter.budget.left = emitter.budget.tries
     try:
         full(value, (), problems)
         more = False

@@ -25,6 +25,9 @@ from ael.types.type import (
 )
 
 _INDENT = " "
+_TRIES = 200_000
+_WORDS = 2_000
+"""Tries of members of unions for one value: to decide about it, and to say what is wrong with it, which is a hundred times slower."""
 
 
 class Emitter:
@@ -38,7 +41,7 @@ class Emitter:
         # where the members of a schema's union are tried, null is no absence: else it would be lost in a member that it does not fit
         self._strict = False
         self.budgeted = False
-        self.budget = Budget()
+        self.budget = Budget(_WORDS if frame.full else _TRIES)
         frame.constants["B"] = self.budget
 
     def function(self, type: Type) -> Callable[..., object]:

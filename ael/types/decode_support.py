@@ -31,11 +31,10 @@ class Budget:
     """How often members of unions may be tried for one value: it grows with the value where they are told apart, and without end where
     they nest and only differ at their ends."""
 
-    __slots__ = ("left",)
-    TRIES = 200_000
+    __slots__ = ("left", "tries")
 
-    def __init__(self) -> None:
-        self.left = self.TRIES
+    def __init__(self, tries: int) -> None:
+        self.left = self.tries = tries
 
     def spend(self) -> None:
         """One try; raises Spent where there were too many."""
@@ -45,7 +44,7 @@ class Budget:
 
     def refused(self) -> Problem:
         """What is told of a value that spent it."""
-        return Problem("", f"it takes more than {self.TRIES:,} tries to tell which alternatives the parts of this value are")
+        return Problem("", f"it takes more than {self.tries:,} tries to tell which alternatives the parts of this value are")
 
 
 class Enough(Exception):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from ael.data import dataclass
+from ael.data import dataclass, replace
 from ael.types.definition import AliasDef, Definition, FieldDef, RecordDef
 from ael.types.from_schema_names import Names, field_name, pascal
 from ael.types.meet import Meet, int_between, renamed
@@ -46,7 +46,10 @@ MAX_TYPES = 20_000
 """Types that one schema may become, references written out."""
 MAX_MEMBERS = 400
 """Members of a union that are no constants."""
+MAX_FIELDS = 1_000
+"""Properties of one object."""
 _CHAIN = 100
+_LATER = 30
 _INLINE = 24
 _KINDS = frozenset(TYPES)
 _OF_KIND: Mapping[str, frozenset[str]] = {
@@ -82,7 +85,7 @@ def import_node(root: Node, name: str, kinds: frozenset[str] = _KINDS) -> Import
     """As `import_schema`, of a schema that is read already, for values of some kinds of JSON only."""
     bound_steps(root)
     importer = Importer(name)
-    type = importer.type(root, name, kinds)
+    type = importer.whole(root, name, kinds)
     if not importer.exact:
         type = CheckedType(type, checked_text(root))
     needed = {part.name for part in reachable(type, importer.definitions) if isinstance(part, Named)}
@@ -107,13 +110,24 @@ class Importer:
         self.exact = True
         self._names = Names(name)
         self._pending: set[str] = set()
+        self._place = name
+        self._meet = Meet(self.definitions, self._pending, lambda: self._names.fresh(self._place))
         self._done: dict[int, Type] = {}
         self._recursive: set[str] = set()
         self._running: dict[int, str] = {}
         self._in_place: list[int] = []
         self._depth = 0
         self._types = 0
+        self._meant: set[str] = set()
+        self._later: list[tuple[Node, str]] = []
         self._size: dict[int, int] = {}
+
+    def whole(self, node: Node, name: str, kinds: frozenset[str]) -> Type:
+        """The type of the document's root, with everything that it refers to."""
+        made = self.type(node, name, kinds)
+        while self._later:
+            self._target(*self._later.pop())
+        return made
 
     # --- a schema -------------------------------------------------------------------------------------------------------------
 
@@ -182,7 +196,8 @@ class Importer:
 
     def _both(self, a: Type, b: Type, name: str) -> Type:
         """The common values, or those of `a` where they have no type."""
-        met = Meet(self.definitions, self._pending, lambda: self._names.fresh(name)).of(a, b)
+        self._place = name
+        met = self._meet.of(a, b)
         if met is None:
             self.exact = False
             return b if isinstance(a, JsonType) else a
@@ -213,6 +228,14 @@ class Importer:
         self._running[id(target)] = own
         self._pending.add(own)
         self.definitions[own] = AliasDef(own, JsonType())
+        if self._depth > _LATER:
+            # what refers to what may go on for long, and is no reason to refuse anything
+            self._recursive.add(own)
+            self._later.append((target, own))
+            return Named(own)
+        return self._target(target, own)
+
+    def _target(self, target: Node, own: str) -> Type:
         before = self._types
         try:
             made = self.type(target, own)
@@ -220,13 +243,19 @@ class Importer:
             del self._running[id(target)]
             self._pending.discard(own)
         size = self._types - before
-        if made == Named(own):
-            size = 1
+        record = self.definitions.get(made.name) if isinstance(made, Named) else None
+        if isinstance(record, RecordDef) and self._names.after(record.name, own) and record.name not in self._meant:
+            # a record of its own: then the name is the record's, and no second one is needed
+            del self.definitions[record.name]
+            self.definitions[own] = replace(record, name=own)
+            made, size = Named(own), 1
         elif own in self._recursive or size > _INLINE:
             self.definitions[own] = AliasDef(own, made, target.description)
             made, size = Named(own), 1
         else:
             self._forget(own)
+        if isinstance(made, Named):
+            self._meant.add(made.name)
         self._done[id(target)] = made
         self._size[id(target)] = size
         return made
@@ -369,6 +398,8 @@ class Importer:
         required = words.get("required", ())
         assert isinstance(properties, dict)
         assert isinstance(required, tuple)
+        if len(properties) + len(required) > MAX_FIELDS:
+            raise SchemaRefused("properties", step(node.pointer, "properties"), f"there are more than {MAX_FIELDS:,}")
         own = self._names.fresh(name) if properties or required else name
         other = self._other(node, own)
         low, high = _bound(words, "minProperties"), _bound(words, "maxProperties")

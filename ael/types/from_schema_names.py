@@ -35,7 +35,7 @@ class Names:
 
     def __init__(self, root: str) -> None:
         self._root = root
-        self._taken: set[str] = set()
+        self._taken: dict[str, int] = {}
 
     def fresh(self, name: str) -> str:
         """`name`, cut to a length, with a number behind it where it is taken."""
@@ -44,8 +44,12 @@ class Names:
         count = 2
         while name in self._taken:
             name, count = f"{base}{count}", count + 1
-        self._taken.add(name)
+        self._taken[name] = len(self._taken)
         return name
+
+    def after(self, name: str, other: str) -> bool:
+        """Whether `name` was given later than `other`."""
+        return self._taken.get(name, -1) > self._taken[other]
 
     def of_target(self, target: Node) -> str:
         """The name of what a reference leads to: the root's own, or after the last key of its place."""

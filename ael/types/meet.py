@@ -29,7 +29,8 @@ from ael.types.type import (
 from ael.types.type_union import any_of
 
 _DEPTH = 24
-_MEMBERS = 4_000
+_MEMBERS = 200
+_STEPS = 100_000
 
 
 class Meet:
@@ -42,6 +43,7 @@ class Meet:
         self._definitions = definitions
         self._pending = pending
         self._fresh = fresh
+        self._steps = 0
 
     def of(self, a: Type, b: Type, depth: int = 0) -> Type | None:
         """The common values of two types; None where no type has just those."""
@@ -52,7 +54,8 @@ class Meet:
             return b
         if isinstance(a, Never) or isinstance(b, Never):
             return Never()
-        if depth > _DEPTH or any(isinstance(t, Named) and t.name in self._pending for t in (a, b)):
+        self._steps += 1
+        if depth > _DEPTH or self._steps > _STEPS or any(isinstance(t, Named) and t.name in self._pending for t in (a, b)):
             return None
         if isinstance(a, UnionType) or isinstance(b, UnionType):
             return self._unions(a, b, depth)
@@ -83,7 +86,7 @@ class Meet:
             return None
         firsts = a.members if isinstance(a, UnionType) else (a,)
         seconds = b.members if isinstance(b, UnionType) else (b,)
-        if len(firsts) * len(seconds) > _MEMBERS:
+        if min(len(firsts), len(seconds)) > 1 and len(firsts) * len(seconds) > _MEMBERS:
             return None
         found = []
         for one in firsts:

@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from ael.data import dataclass, field
 from ael.types.canonical import digest
 
+FILE = "ael.lock"
+"""Beside `pack.ael`, or beside the main file where there is no pack."""
+
 
 @dataclass(frozen=True)
 class Pin:

@@ -58,10 +58,47 @@ def reachable(type: Type, definitions: Definitions) -> Iterator[Type]:
 
 def recursive(type: Type, definitions: Definitions) -> bool:
     """Whether a value of `type` can contain a value of the same declared type, so that the type bounds no depth."""
-    return any(
-        isinstance(inner, Named) and any(inner in reachable(part, definitions) for part in parts(inner, definitions))
-        for inner in reachable(type, definitions)
-    )
+    return bool(cyclic(type, definitions))
+
+
+def cyclic(type: Type, definitions: Definitions) -> frozenset[Named]:
+    """The declared types inside of `type` that contain themselves, each edge looked at once (Tarjan's components, without recursion)."""
+    found: set[Named] = set()
+    order: dict[Type, int] = {}
+    low: dict[Type, int] = {}
+    path: list[Type] = []
+    on_path: set[Type] = set()
+    work: list[tuple[Type, Iterator[Type]]] = []
+
+    def enter(node: Type) -> None:
+        order[node] = low[node] = len(order)
+        path.append(node)
+        on_path.add(node)
+        work.append((node, iter(parts(node, definitions))))
+
+    enter(type)
+    while work:
+        node, following = work[-1]
+        for part in following:
+            if part not in order:
+                enter(part)
+                break
+            if part in on_path:
+                low[node] = min(low[node], order[part])
+                if part == node and isinstance(node, Named):
+                    found.add(node)
+        else:
+            work.pop()
+            if work:
+                low[work[-1][0]] = min(low[work[-1][0]], low[node])
+            if low[node] == order[node]:
+                component = [path.pop()]
+                while component[-1] != node:
+                    component.append(path.pop())
+                on_path.difference_update(component)
+                if len(component) > 1:
+                    found |= {part for part in component if isinstance(part, Named)}
+    return frozenset(found)
 
 
 def bounds_depth(type: Type, definitions: Definitions, depth: int) -> bool:

@@ -14,7 +14,7 @@ from ael.types.canonical import json_form
 from ael.types.decode import encoder
 from ael.types.definition import AliasDef, Definitions, EnumDef, FieldDef, NoDefault, RecordDef, VariantDef
 from ael.types.naming import wire_name
-from ael.types.reach import parts, reachable
+from ael.types.reach import cyclic, parts, reachable
 from ael.types.text import decimal_text, show
 from ael.types.type import (
     AnonymousRecord,
@@ -68,11 +68,7 @@ class _Builder:
         used = Counter(
             part for inner in reachable(root, definitions) for part in parts(inner, definitions) if isinstance(part, Named)
         )
-        inside = {
-            inner
-            for inner in reachable(root, definitions)
-            if isinstance(inner, Named) and any(inner in reachable(part, definitions) for part in parts(inner, definitions))
-        }
+        inside = cyclic(root, definitions)
         shared = [t for t in reachable(root, definitions) if isinstance(t, Named) and (used[t] > 1 or t in inside)]
         self._keys = _keys([t.name for t in shared])
         self._embedded_defs: Schema = {}

@@ -15,30 +15,34 @@ MAX_STEPS = 5_000
 """Schemas that may be looked at for one value, those of its parts left out."""
 MAX_REPEATED = 100_000
 """How often the predicate of a schema may look at one part of a value."""
-_IN_PLACE = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "$ref", "dependentSchemas")
-_ENTRIES = ("items", "unevaluatedItems", "contains", "prefixItems")
-_KEYS = ("additionalProperties", "unevaluatedProperties")
+_IN_PLACE = frozenset({"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "$ref", "dependentSchemas"})
+_ENTRIES = frozenset({"items", "unevaluatedItems", "contains", "prefixItems"})
+_KEYS = frozenset({"additionalProperties", "unevaluatedProperties"})
+_PATTERNS = frozenset({"patternProperties"})
+_PARTS = _ENTRIES | _KEYS | _PATTERNS | {"properties"}
 
 
 def in_place(node: Node) -> list[Node]:
     """The schemas that look at the same value as a schema."""
-    return list(_under(node, _IN_PLACE))
+    return _under(node, _IN_PLACE)
 
 
-def _under(node: Node, keywords: tuple[str, ...]) -> Iterator[Node]:
-    for keyword in keywords:
-        value = node.words.get(keyword)
-        if isinstance(value, Node):
-            yield value
-        elif isinstance(value, tuple):
-            yield from value
-        elif isinstance(value, dict):
-            yield from value.values()
+def _under(node: Node, keywords: frozenset[str]) -> list[Node]:
+    found: list[Node] = []
+    for keyword, value in node.words.items():
+        if keyword in keywords:
+            if isinstance(value, Node):
+                found.append(value)
+            elif isinstance(value, tuple):
+                found += value
+            elif isinstance(value, dict):
+                found += value.values()
+    return found
 
 
-def _parts(node: Node) -> Iterator[Node]:
+def _parts(node: Node) -> list[Node]:
     """The schemas of the parts of a value."""
-    yield from _under(node, (*_ENTRIES, *_KEYS, "properties", "patternProperties"))
+    return _under(node, _PARTS)
 
 
 def bound_steps(root: Node) -> None:
@@ -131,6 +135,6 @@ def _times(whole: list[Node], times: dict[int, int]) -> int:
             properties = node.words.get("properties")
             own = properties.get(key) if isinstance(properties, dict) else None
             total += times[id(own)] if isinstance(own, Node) else sum(times[id(one)] for one in _under(node, _KEYS))
-            total += sum(times[id(one)] for one in _under(node, ("patternProperties",)))
+            total += sum(times[id(one)] for one in _under(node, _PATTERNS))
         most = max(most, total)
     return max(entries, most)

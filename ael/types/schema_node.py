@@ -69,7 +69,12 @@ Make = Callable[[object, str], Node]
 
 def step(pointer: str, *keys: str | int) -> str:
     """A pointer, some keys deeper."""
-    return pointer + "".join("/" + str(key).replace("~", "~0").replace("/", "~1") for key in keys)
+    for key in keys:
+        text = str(key)
+        if "~" in text or "/" in text:
+            text = text.replace("~", "~0").replace("/", "~1")
+        pointer = f"{pointer}/{text}"
+    return pointer
 
 
 def _count(value: object, keyword: str, path: str) -> int:

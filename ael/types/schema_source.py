@@ -23,10 +23,10 @@ _DIALECTS = {
     "json-schema.org/draft/2019-09/schema": "2019",
     "json-schema.org/draft-07/schema": "7",
 }
-_ONE = ("items", "contains", "additionalProperties", "propertyNames", "not", "if", "then", "else", "unevaluatedItems",
-        "unevaluatedProperties", "additionalItems", "contentSchema")  # fmt: skip
-_LISTS = ("allOf", "anyOf", "oneOf", "prefixItems", "items")
-_MAPS = ("properties", "patternProperties", "dependentSchemas", "$defs", "definitions", "dependencies")
+_ONE = frozenset({"items", "contains", "additionalProperties", "propertyNames", "not", "if", "then", "else", "unevaluatedItems",
+        "unevaluatedProperties", "additionalItems", "contentSchema"})  # fmt: skip
+_LISTS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems", "items"})
+_MAPS = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs", "definitions", "dependencies"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,19 +162,18 @@ class Document:
 
 def _below(raw: dict[str, object], pointer: str) -> Iterator[tuple[dict[str, object], str]]:
     """The schema objects directly inside of one, and where they stand."""
-    for keyword in _ONE:
-        if isinstance(inner := raw.get(keyword), dict):
-            yield inner, step(pointer, keyword)
-    for keyword in _LISTS:
-        if isinstance(many := raw.get(keyword), list):
-            for at, inner in enumerate(many):
+    for keyword, value in raw.items():
+        if isinstance(value, dict):
+            if keyword in _ONE:
+                yield value, step(pointer, keyword)
+            elif keyword in _MAPS:
+                for key, inner in value.items():
+                    if isinstance(inner, dict):
+                        yield inner, step(pointer, keyword, key)
+        elif isinstance(value, list) and keyword in _LISTS:
+            for at, inner in enumerate(value):
                 if isinstance(inner, dict):
                     yield inner, step(pointer, keyword, at)
-    for keyword in _MAPS:
-        if isinstance(named := raw.get(keyword), dict):
-            for key, inner in named.items():
-                if isinstance(inner, dict):
-                    yield inner, step(pointer, keyword, key)
 
 
 def _join(base: str, uri: str) -> str:
