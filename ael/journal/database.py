@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from ael.journal import form, runs
-from ael.journal.durable import Held, Pulse, RunRow, RunState
+from ael.journal.durable import Fenced, Held, Pulse, RunRow, RunState
 from ael.journal.entry import Entry, Header
 from ael.journal.journal import HeldJournal, kept
 from ael.journal.writer import Connection, Database, Writer
+
+FIRST_EPOCH = 1
+"""The epoch of the first claim of a run."""
 
 
 class DatabaseStore:
@@ -20,6 +23,18 @@ class DatabaseStore:
     async def create(self, header: Header, input: object, pinned: Mapping[str, object], *, delay: float = 0.0) -> bool:
         data, pins = form.write(input), form.write(pinned)
         return await self._writer.submit(lambda db: runs.create(db, header, data, pins, delay))
+
+    def fresh(self, header: Header, input: object, pinned: Mapping[str, object], owner: str, lease: float) -> Held:
+        """A new run that this owner holds. The store hears of it with its first record: a run without effects leaves nothing behind."""
+        data, pins = form.write(input), form.write(pinned)
+
+        def begin(db: Connection) -> bool:
+            if not runs.create(db, header, data, pins, 0.0) or runs.hold(db, header.run, owner, lease) is None:
+                raise Fenced(header.run)
+            return True
+
+        row = RunRow(header, RunState.RUNNING, owner, FIRST_EPOCH)
+        return Held(row, input, pinned, HeldJournal(header, FIRST_EPOCH, [], self._writer.submit, begin))
 
     async def hold(self, run: str, owner: str, lease: float) -> Held | None:
         claimed = await self._writer.submit(lambda db: runs.hold(db, run, owner, lease))

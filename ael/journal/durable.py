@@ -55,6 +55,21 @@ class RunRow:
     active: float = 0.0
 
 
+class HeldRun(RunJournal, Protocol):
+    """The journal of a claimed run."""
+
+    @property
+    def begun(self) -> bool:
+        """Whether the store knows of this run: a new one is made with its first record."""
+
+    def begin(self) -> None:
+        """Make a new run known to the store, in the same commit as what follows."""
+
+    @property
+    def lost(self) -> BaseException | None:
+        """Why nothing more is kept: another worker has the run, or the store is gone."""
+
+
 @dataclass(frozen=True)
 class Held:
     """A claimed run: what it is to be run with, and its journal, which writes under this claim's epoch."""
@@ -62,7 +77,7 @@ class Held:
     row: RunRow
     input: object
     pinned: Mapping[str, object]
-    journal: RunJournal
+    journal: HeldRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +93,9 @@ class DurableStore(Protocol):
 
     async def create(self, header: Header, input: object, pinned: Mapping[str, object], *, delay: float = 0.0) -> bool:
         """Add a run that is ready after `delay` seconds. False when there is one of this id already, which stays as it is."""
+
+    def fresh(self, header: Header, input: object, pinned: Mapping[str, object], owner: str, lease: float) -> Held:
+        """A new run that this owner holds. The store hears of it with its first record."""
 
     async def hold(self, run: str, owner: str, lease: float) -> Held | None:
         """Claim this run, for `lease` seconds. None when there is no such run, or it has ended, is parked, or is held by another."""

@@ -26,13 +26,17 @@ class HeldJournal:
     Records out of order are refused here at once, and by the store, which also refuses every record of a holder that was fenced.
     """
 
-    __slots__ = ("_entries", "_epoch", "_header", "_last", "_next", "_run", "_submit", "active", "continued", "lost")
+    __slots__ = ("_begin", "_entries", "_epoch", "_header", "_last", "_next", "_run", "_submit", "active", "continued", "lost")
 
-    def __init__(self, header: Header, epoch: int, kept: list[tuple[int, Entry]], submit: Submit) -> None:
+    def __init__(
+        self, header: Header, epoch: int, kept: list[tuple[int, Entry]], submit: Submit, begin: Work[bool] | None = None
+    ) -> None:
+        """`begin` is work that goes before the first record: a new run is made and claimed with it."""
         self._header = header
         self._run = header.run
         self._epoch = epoch
         self._submit = submit
+        self._begin = begin
         self._entries = [entry for _, entry in kept]
         self._last = {entry.path: entry for entry in self._entries}
         self._next = kept[-1][0] + 1 if kept else 0
@@ -55,6 +59,7 @@ class HeldJournal:
         if self.lost is not None:
             raise self.lost
         check_order(self._last.get(entry.path), entry)
+        self.begin()
         seq, self._next = self._next, self._next + 1
         self._last[entry.path] = entry
         self._entries.append(entry)
@@ -62,6 +67,17 @@ class HeldJournal:
         written = self._submit(work, lazy=entry.state is not State.STARTED)
         written.add_done_callback(self._seen)
         return written  # type: ignore[return-value]
+
+    @property
+    def begun(self) -> bool:
+        """Whether the store knows of this run: a new one is made with its first record."""
+        return self._begin is None
+
+    def begin(self) -> None:
+        """Make a new run known to the store, in the same commit as what follows."""
+        if self._begin is not None:
+            work, self._begin = self._begin, None
+            self._submit(work, lazy=True).add_done_callback(self._seen)
 
     def _seen(self, written: asyncio.Future[bool]) -> None:
         if not written.cancelled() and (error := written.exception()) is not None:

@@ -16,7 +16,8 @@ class RunsBinding:
 
     `secret` names the address of a PostgreSQL database. `lease`: how long a worker has a run without a sign of life. `slots`: the runs that
     a worker works on at once; `per_tenant` those of a tenant over all workers. `approval`: how long a person has for a decision.
-    `keep`: how long a run that has ended is kept. `park_uncertain`: a run waits for a person to say what became of a call whose outcome is unknown.
+    `keep`: how long a run that has ended is kept.
+    `park_uncertain`: a run waits for a person to say what became of a call whose outcome is unknown.
     """
 
     kind: Literal["sqlite", "postgres", "memory"] = "sqlite"

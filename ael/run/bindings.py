@@ -35,7 +35,7 @@ class Bindings:
 
     `externs`: tool -> the Python function that the host resolved from "module:function"; a function with a keyword parameter `call`
     gets a `CallContext` there. `provides`: service -> the `provide` that serves it, where there is more than one. `script`: how a
-    test's `script model [ … ]` becomes a provider. `approval_timeout`:
+    test's `script model [ … ]` becomes a provider; None for the script of an MCP tool, which is with its server. `approval_timeout`:
     seconds that a person has for a decision, None for as long as it takes. `parks_uncertain`: a run that can be parked waits for a person
     to say what became of a call whose outcome is unknown. `operator` is the deployment's allow-list, a layer of every
     run. Sizes are bytes.
@@ -61,7 +61,7 @@ class Bindings:
     random: Callable[[], float] = random.random
     journal: JournalStore | None = None
     sinks: tuple[Sink, ...] = ()
-    script: Callable[[str, Sequence[object]], ModelProvider] | None = None
+    script: Callable[[str, Sequence[object]], ModelProvider | None] | None = None
 
 
 @lru_cache(maxsize=1)

@@ -76,6 +76,27 @@ class Engine:
         run.begin(self._visit(run, name, problem or diverged))
         return run
 
+    def header(
+        self, entry: str | None, given: Mapping[str, object] | bytes | str | None, options: Options
+    ) -> tuple[Header, dict[str, object]]:
+        """What a run of `entry` is pinned to, and its input as JSON, for a store that keeps it.
+
+        Raises `EntryProblem` when there is no such entry. An input that does not fit is kept empty: the run ends with its fault.
+        """
+        name = choose(self.world.unit, entry)
+        codec = self.input(name)
+        try:
+            named = decoded(codec, given)
+            form = codec.value.encode(named)
+            pinned = digest(named)
+        except DecodeError:
+            form, pinned = {}, ""
+        assert isinstance(form, dict)
+        run_id = options.run or new_id()
+        now = self.world.clock.now()
+        made = Header(run_id, self.world.unit.digest, name, pinned, options.tenant, options.caller, now, options.deadline)
+        return made, form
+
     def start_test(self, test: CompiledTest, options: Options | None = None) -> Run:
         """Start the run of a `test` block."""
         return self.start_code(f"test {test.spec.name}", test.body, (), options)
@@ -107,7 +128,7 @@ class Engine:
         """A run that has not begun, and the fault `Diverged` where its journal belongs to something else."""
         world = self.world
         bindings, clock = world.bindings, world.clock
-        run_id = options.run or f"r{secrets.token_hex(8)}"
+        run_id = options.run or new_id()
         defaults = bindings.defaults
         budget = tighter(options.budget, bindings.run_budget)
         tokens = budget.tokens if budget.tokens is not None or declared.tokens is not None else defaults.tokens
@@ -210,3 +231,8 @@ class Engine:
         if run.listening:
             run.emit(RunFinished(run.id, word, run.spent.seconds))
         return outcome
+
+
+def new_id() -> str:
+    """An id for a run."""
+    return f"r{secrets.token_hex(8)}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 
 from ael.run.parallel import branches, each
-from ael.run.ports import ModelProvider
 from ael.run.scope import Scope
 from ael.types.fault import Failure, Fault, FaultKind, Uncertain
 
@@ -84,8 +83,9 @@ class RunFrame:
         make = run.world.bindings.script
         if make is None:
             raise Fault(FaultKind.CRASHED, "a script stands outside of a test")
-        provider: ModelProvider = make(model, turns)
-        run.overrides[model] = provider
+        provider = make(model, turns)
+        if provider is not None:
+            run.overrides[model] = provider
 
     def calls(self, target: str) -> int:
         return self.scope.run.calls.get(target, 0)

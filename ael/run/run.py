@@ -54,6 +54,7 @@ class Run:
         "cancelled",
         "clean",
         "deadline",
+        "draining",
         "entry",
         "id",
         "journal",
@@ -107,6 +108,8 @@ class Run:
         self.attached: set[str] = set()
         self.uncertain: set[tuple[str, str]] = set()
         self.lost: list[Uncertain] = []
+        self.draining = False
+        """Whether the run is to be given up where its next effect would begin, for another worker to go on."""
         self.parks = False
         self.parks_uncertain = False
         self.clean: frozenset[str] | None = None

@@ -10,6 +10,7 @@ from typing import cast
 from ael.journal.entry import Ending, Entry, Kind, State
 from ael.journal.store import WriteAheadRequired
 from ael.run.outcome import ENDINGS
+from ael.run.park import Parked, Wait
 from ael.run.repeat import key_of
 from ael.run.run import Run
 from ael.types.fault import Failure, Fault, FaultKind, Uncertain
@@ -74,6 +75,8 @@ class Step:
         if self.state is _STARTED:
             return None
         run = self.run
+        if run.draining:
+            raise Parked(Wait("time", self.path, self.target, run.world.clock.now(), {"reason": "the worker stops"}))
         now = run.world.clock.now()
         entry = Entry(self.path, _STARTED, self.kind, self.target, self.digest, self.key, None, None, now, 0.0, (), self.derived)
         self.state = _STARTED

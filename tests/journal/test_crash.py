@@ -18,7 +18,7 @@ from ael.journal.durable import RunState, StoreError
 from ael.journal.entry import Entry, State
 from ael.journal.sqlite import SqliteDatabase
 from ael.journal.store import WriteAheadRequired
-from tests.journal.conftest import Place
+from tests.journal.places import Place
 from tests.journal.test_store import CALL, begun, entry, header, written
 from tests.postgres import PostgresServer
 

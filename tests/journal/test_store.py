@@ -15,7 +15,7 @@ from ael.journal.durable import Fenced, Held, RunState, StoreError
 from ael.journal.entry import Ending, Entry, Header, Kind, State
 from ael.journal.sqlite import SqliteDatabase, file_system, refuse_network
 from ael.journal.store import WriteAheadRequired
-from tests.journal.conftest import Place
+from tests.journal.places import Place
 
 
 def header(run: str = "r1", tenant: str = "local", program: str = "p1", started: float = 1.0) -> Header:

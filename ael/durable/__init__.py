@@ -1,0 +1,1 @@
+"""Runs that survive: executed from their store, worked on by fleets, decided by people, forked."""

@@ -1,0 +1,135 @@
+"""Executing a held run: over its journal, with a heartbeat, to its end or until it parks."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Mapping
+from contextlib import suppress
+
+from ael.data import dataclass, replace
+from ael.journal.durable import DurableStore, Fenced, Held, StoreError
+from ael.run.bindings import Options
+from ael.run.engine import Engine
+from ael.run.outcome import Outcome, Suspended, to_json, word_of
+from ael.run.run import Run
+from ael.types.spec import BudgetSpec
+
+BEATS = 3
+"""Heartbeats in the time of a lease: two may be late before the run is taken for abandoned."""
+
+
+class Taken(Exception):
+    """Another worker has this run now; what this one still did after that is not kept."""
+
+    def __init__(self, run: str) -> None:
+        super().__init__(f"the run {run} was taken over by another worker")
+        self.run = run
+
+
+@dataclass(frozen=True)
+class Execution:
+    """What executing runs of one engine from one store needs. `lease` in seconds; `owner` names this worker, alone of its name."""
+
+    engine: Engine
+    store: DurableStore
+    owner: str
+    lease: float
+
+    def fresh(self, entry: str | None, given: Mapping[str, object] | bytes | str | None, options: Options) -> Held:
+        """A new run of `entry` with its input, held by this owner. Raises what `Engine.header` raises."""
+        header, input = self.engine.header(entry, given, options)
+        return self.store.fresh(header, input, kept_options(options), self.owner, self.lease)
+
+    def start(self, held: Held, options: Options | None = None, given: Mapping[str, object] | bytes | str | None = None) -> Run:
+        """Start, or continue, the execution of a held run. `given`: the input of a new one, as it was given."""
+        header, row = held.row.header, held.row
+        base = options or options_of(held.pinned)
+        running = replace(
+            base,
+            tenant=header.tenant,
+            caller=header.caller,
+            deadline=header.deadline,
+            run=header.run,
+            journal=held.journal,
+            park=True,
+        )
+        input = held.input if isinstance(held.input, dict) else None
+        run = self.engine.start(header.entry, input if given is None else given, running)
+        if row.cancel is not None:
+            run.cancel(row.cancel)
+        return run
+
+    async def conclude(self, held: Held, run: Run) -> Outcome:
+        """Wait for the end of an execution, and record it. Raises `Taken`, and `StoreError` when the store is gone."""
+        beat = asyncio.ensure_future(self._beat(held, run))
+        try:
+            outcome = await run.outcome()
+        finally:
+            beat.cancel()
+            with suppress(asyncio.CancelledError):
+                await beat
+        await self.record(held, run, outcome)
+        return outcome
+
+    async def record(self, held: Held, run: Run, outcome: Outcome) -> None:
+        """Record how an execution ended. Raises `Taken` and `StoreError`."""
+        journal = held.journal
+        if isinstance(outcome, Suspended):
+            journal.begin()
+        if not journal.begun:
+            return
+        name, epoch = held.row.header.run, held.row.epoch
+        lost = journal.lost
+        try:
+            if lost is not None:
+                raise lost
+            match outcome:
+                case Suspended(waits=waits, wake=wake):
+                    if run.draining:
+                        await self.store.release(name, epoch)
+                    else:
+                        told = "; ".join(f"{wait.kind} at {wait.path}" for wait in waits)
+                        await self.store.park(name, epoch, told, wake, run.active)
+                case _:
+                    await self.store.finish(name, epoch, word_of(outcome), to_json(outcome), run.active)
+        except Fenced:
+            raise Taken(name) from None
+
+    async def _beat(self, held: Held, run: Run) -> None:
+        """Extend the lease while the run runs, and hear of a cancel. A run that is somebody else's is stopped: nothing more is kept."""
+        name, epoch = held.row.header.run, held.row.epoch
+        while True:
+            await asyncio.sleep(self.lease / BEATS)
+            if not held.journal.begun:
+                continue
+            try:
+                pulse = await self.store.pulse(self.owner, {name: epoch}, self.lease)
+            except StoreError:
+                continue
+            if name in pulse.lost:
+                run.cancel("another worker has this run")
+                return
+            if name in pulse.cancel:
+                run.cancel(pulse.cancel[name])
+
+
+def kept_options(options: Options) -> dict[str, object]:
+    """What of the options a run keeps: its budget and where its trace belongs. Tenant, caller and deadline are in its header."""
+    budget = options.budget
+    said = {
+        "tokens": budget.tokens, "cost": budget.cost, "time": budget.time, "steps": budget.steps, "tool_calls": budget.tool_calls,
+    }  # fmt: skip
+    return {"budget": {word: value for word, value in said.items() if value is not None}, "trace_parent": options.trace_parent}
+
+
+def options_of(pinned: Mapping[str, object]) -> Options:
+    """The options that a run kept."""
+    budget, parent = pinned.get("budget"), pinned.get("trace_parent")
+    assert isinstance(budget, dict)
+    return Options(budget=BudgetSpec(**budget), trace_parent=parent if isinstance(parent, str) else None)
+
+
+def new_owner() -> str:
+    """A name for a worker that no other has, now or later."""
+    return f"w{secrets.token_hex(8)}"
