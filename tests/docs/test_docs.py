@@ -10,21 +10,30 @@ import pytest
 
 from ael.cli.main import COMMANDS
 from ael.testing.runner import run_tests
+from ael.types.pin import FILE as LOCK
 from tests.error_pages import _file
-from tests.programs import blocks, brief, open_files
+from tests.programs import blocks, brief, lock_of, open_files
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "examples").rglob("*.md"))]
 
+TYPED = "tutorial-mcp.md"
+"""A page whose blocks are steps on one way: `test_tutorial_mcp.py` does them in their order."""
+
 
 def programs() -> Iterator[tuple[str, dict[str, str]]]:
-    """Programs of the pages: a block whose first line is `// file: NAME` belongs to the program before it."""
+    """Programs of the pages: a block whose first line is `// file: NAME` belongs to the program before it.
+
+    So does a block `mcp`, which may stand in a comment: the definitions that servers are pinned with (`tests.programs.lock_of`).
+    """
     for page in PAGES:
-        if page.parent.name == "errors":
+        if page.parent.name == "errors" or page.name == TYPED:
             continue
         files: dict[str, str] = {}
         line = 0
         for block in blocks(page.read_text(encoding="utf-8")):
+            if block.language == "mcp":
+                files[LOCK] = lock_of(block.text)
             if block.language != "ael":
                 continue
             name, text = _file(block.text)
