@@ -1,0 +1,145 @@
+"""What people say of runs that wait for them: approvals, and calls whose outcome nobody knows (features A4.5 to A4.11, A8.10)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from ael.data import dataclass
+from ael.journal.durable import DurableStore, RunRow, RunState
+from ael.journal.entry import Ending, Entry, Kind, State
+from ael.types.fault import Fault, FaultKind
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """Something that a run waits for a person to answer.
+
+    `step` is the place of the call in the run; `path` that of the answer in the journal. `arguments` are those of the call, exactly.
+    `asked`: when, in seconds since the epoch.
+    """
+
+    row: RunRow
+    kind: Literal["approval", "uncertain"]
+    step: str
+    path: str
+    target: str
+    role: str | None
+    reason: str
+    arguments: object
+    key: str
+    asked: float
+    entry: Entry
+
+    @property
+    def run(self) -> str:
+        return self.row.header.run
+
+
+class DecideError(Exception):
+    """A decision that cannot be made; the sentence says why, `note` what to do."""
+
+    def __init__(self, message: str, note: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.note = note
+
+
+def open_in(row: RunRow, entries: Sequence[Entry]) -> list[Open]:
+    """What a run waits for: approvals asked and not answered, calls that started and were never answered."""
+    last: dict[str, Entry] = {}
+    proposed: dict[str, Entry] = {}
+    for entry in entries:
+        last[entry.path] = entry
+        if entry.state is State.PROPOSED:
+            proposed[entry.path] = entry
+    uncertain = {part.partition(" at ")[2] for part in row.waits.split("; ") if part.startswith("uncertain at ")}
+    found: list[Open] = []
+    for path, entry in last.items():
+        if entry.kind is Kind.APPROVAL and entry.state is State.PROPOSED and isinstance(entry.value, Mapping):
+            asked = entry.value
+            if "arguments" not in asked:
+                continue
+            role = asked.get("role")
+            step = path.removesuffix("/approval")
+            found.append(
+                Open(
+                    row, "approval", step, path, entry.target, None if role is None else str(role), str(asked.get("reason", "")),
+                    asked["arguments"], entry.key, entry.at, entry,
+                )
+            )  # fmt: skip
+        elif path in uncertain and entry.state is State.STARTED:
+            arguments = proposed[path].value if path in proposed else None
+            why = "it started, and nobody knows if it took effect"
+            found.append(Open(row, "uncertain", path, path, entry.target, None, why, arguments, entry.key, entry.at, entry))
+    return found
+
+
+async def waiting(store: DurableStore, *, tenant: str | None = None, limit: int = 1_000) -> list[Open]:
+    """Everything that parked runs wait for a person to answer, the oldest first."""
+    found: list[Open] = []
+    for row in await store.rows(states=[RunState.PARKED], tenant=tenant, limit=limit):
+        found += open_in(row, await store.entries(row.header.run))
+    return sorted(found, key=lambda one: one.asked)
+
+
+async def find(store: DurableStore, run: str, step: str | None, kind: Literal["approval", "uncertain"]) -> Open:
+    """The one thing of this kind that a run waits for, at `step` where there are several. Raises `DecideError`."""
+    row = await store.find(run)
+    if row is None:
+        raise DecideError(f"there is no run {run}", "`ael runs` lists them")
+    if row.state in (RunState.ENDED, RunState.DEAD):
+        raise DecideError(f"the run {run} has ended", f"`ael runs show {run}` says how")
+    here = [one for one in open_in(row, await store.entries(run)) if one.kind == kind]
+    what = "an approval" if kind == "approval" else "a person to settle a call"
+    if not here:
+        raise DecideError(f"the run {run} does not wait for {what}", f"`ael runs show {run}` says what it waits for")
+    if step is not None:
+        here = [one for one in here if step in (one.step, one.path)]
+        if not here:
+            raise DecideError(f"the run {run} does not wait for {what} at {step}", f"`ael runs show {run}` lists the steps")
+    if len(here) > 1:
+        steps = ", ".join(one.step for one in here)
+        raise DecideError(f"the run {run} waits for {what} at {len(here)} steps", f"say which with `--step`: {steps}")
+    return here[0]
+
+
+async def decide(
+    store: DurableStore,
+    asked: Open,
+    *,
+    approved: bool,
+    by: str,
+    reason: str,
+    arguments: Mapping[str, object] | None,
+    members: Mapping[str, Sequence[str]],
+    now: float,
+) -> None:
+    """Answer an approval. Only a member of its role decides; a no has a reason, which the model reads. Raises `DecideError`."""
+    if asked.role is not None and by not in members.get(asked.role, ()):
+        raise DecideError(
+            f"`{asked.role}` decides about this, and {by} is no member of it",
+            f'the deployment lists them: `role {asked.role} = ["{by}"]`',
+        )
+    if not approved and not reason.strip():
+        raise DecideError("a no needs a reason: the model reads it", 'add `--reason "…"`')
+    value = {"approved": approved, "by": by, "reason": reason, "arguments": None if arguments is None else dict(arguments)}
+    await _answer(store, asked, Ending.VALUE, value, now)
+
+
+async def settle(store: DurableStore, call: Open, *, result: object, failed: bool, by: str, now: float) -> None:
+    """Say what became of a call whose outcome nobody knows: its result, or that it did not take effect. Raises `DecideError`.
+
+    The result is checked against the type of the call when the run goes on.
+    """
+    if failed:
+        fault = Fault(FaultKind.TOOL_FAILED, f"{by} settled it: it did not take effect", settled=by)
+        await _answer(store, call, Ending.FAULT, fault.value(), now)
+    else:
+        await _answer(store, call, Ending.VALUE, result, now)
+
+
+async def _answer(store: DurableStore, asked: Open, ending: Ending, value: object, now: float) -> None:
+    entry = asked.entry._replace(state=State.ANSWERED, value=value, ending=ending, at=now)
+    if not await store.answer(asked.run, entry):
+        raise DecideError(f"somebody else has answered {asked.step} of the run {asked.run} already")
