@@ -77,5 +77,5 @@ def _refusal(opened: Opened) -> str | None:
         return f"error[AEL0870]: this program does not use `{PACKAGE}`, so it is not served\n  = add `uses {PACKAGE}` to {where}"
     missing = [name for name in ("mcp", "uvicorn") if find_spec(name) is None]
     if missing:
-        return f"error[AEL0875]: serving needs packages that are not installed: {', '.join(missing)}\n  = pip install 'ael-lang[serve]'"
+        return f"error[AEL0874]: serving needs packages that are not installed: {', '.join(missing)}\n  = pip install 'ael-lang[serve]'"
     return None

@@ -13,12 +13,13 @@ from ael.diagnostics.catalogue import (
     outcomes,
     project,
     servers,
+    serving,
     syntax,
     taint,
     types,
 )
 
-_AREAS = (syntax, names, types, failures, effects, nodes, taint, project, commands, servers, outcomes, later, lints)
+_AREAS = (syntax, names, types, failures, effects, nodes, taint, project, commands, servers, serving, outcomes, later, lints)
 
 TITLES: dict[str, str] = {code: title for area in _AREAS for code, title in area.CODES.items()}
 """Code (`AEL0203`) -> short title, as its page `docs/errors/AEL0203.md` is headed."""

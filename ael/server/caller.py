@@ -55,7 +55,7 @@ class Callers:
     """All callers with their tokens. A token is compared with every one, in constant time."""
 
     def __init__(self, bindings: Iterable[CallerBinding], secrets: Mapping[str, Secret], now: Callable[[], float]) -> None:
-        """Raises `HostError` for a token that is too short (AEL0876) or that two have (AEL0877)."""
+        """Raises `HostError` for a token that is too short (AEL0875) or that two have (AEL0876)."""
         self._known: list[tuple[bytes, Caller]] = []
         for binding in bindings:
             token = secrets[binding.secret].reveal()
@@ -64,13 +64,13 @@ class Callers:
                     f"the token of the caller `{binding.name}` is no token of at least {SHORTEST_TOKEN} visible ASCII characters"
                 )
                 raise HostError(
-                    "AEL0876", message, "make one with `python -c 'import secrets; print(secrets.token_urlsafe(32))'`"
+                    "AEL0875", message, "make one with `python -c 'import secrets; print(secrets.token_urlsafe(32))'`"
                 )
             digest = _digest(token)
             same = next((other for known, other in self._known if hmac.compare_digest(known, digest)), None)
             if same is not None:
                 message = f"the callers `{same.name}` and `{binding.name}` have the same token"
-                raise HostError("AEL0877", message, "give each a token of its own")
+                raise HostError("AEL0876", message, "give each a token of its own")
             layer = None if binding.grants is None else Layer(f"the caller `{binding.name}`", binding.grants)
             period = None if binding.period is None else SECONDS[binding.period]
             made = Caller(binding.name, binding.tenant, layer, binding.budget, period, binding.concurrent, now)

@@ -20,7 +20,6 @@ from ael.types.type import AnonymousRecord, Type
 
 RESULT = "result"
 """The key under which a result stands whose type is no object: structured content is always an object."""
-MAX_TOOLS = 1_000
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ class ExposedTool:
 def expose(opened: Opened, chosen: Sequence[str] = ()) -> dict[str, ExposedTool]:
     """The tools by name: the nodes `chosen` on the command line, else those of the deployment's lines, else the public ones.
 
-    Raises `HostError`: there is nothing to serve (AEL0871), or a node that cannot be a tool (AEL0872).
+    Raises `HostError` (AEL0871): there is nothing to serve, or no such node.
     """
     program = opened.program
     if chosen:
@@ -46,8 +45,6 @@ def expose(opened: Opened, chosen: Sequence[str] = ()) -> dict[str, ExposedTool]
     if not nodes:
         note = "mark a node `pub`, name it with `--node`, or write `serve = [NODE]` in the deployment"
         raise HostError("AEL0871", f"there is nothing to serve in `{program.main}`: it has no public node", note)
-    if len(nodes) > MAX_TOOLS:
-        raise HostError("AEL0872", f"{len(nodes)} nodes are more than clients can list; at most {MAX_TOOLS} are served")
     return {name: _tool(program, name, node) for name, node in nodes.items()}
 
 
@@ -77,11 +74,8 @@ def _name(program: CheckedProgram, node: str) -> str:
 def _tool(program: CheckedProgram, name: str, node: str) -> ExposedTool:
     spec = program.nodes[node]
     signature = spec.signature
-    try:
-        inputs = record_schema(signature.input_record(), program.definitions)
-        outputs, wrapped = _output(signature.result, program.definitions)
-    except TypeError as error:
-        raise HostError("AEL0872", f"the node `{node}` cannot be served: {error}") from None
+    inputs = record_schema(signature.input_record(), program.definitions)
+    outputs, wrapped = _output(signature.result, program.definitions)
     definition: dict[str, object] = {"name": name}
     if spec.doc:
         definition["description"] = spec.doc

@@ -29,7 +29,7 @@ _LAST = 2
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A listening socket. Raises `HostError` (AEL0874)."""
+    """A listening socket. Raises `HostError` (AEL0873)."""
     try:
         family, kind, number, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         bound = socket.socket(family, kind, number)
@@ -43,7 +43,7 @@ def bind(host: str, port: int) -> socket.socket:
     except (OSError, UnicodeError, OverflowError) as error:
         reason = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
         raise HostError(
-            "AEL0874", f"cannot listen on {host}, port {port}: {reason.lower()}", "say another with `--host` and `--port`"
+            "AEL0873", f"cannot listen on {host}, port {port}: {reason.lower()}", "say another with `--host` and `--port`"
         ) from None
     bound.setblocking(False)
     return bound

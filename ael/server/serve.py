@@ -57,16 +57,17 @@ def serve(opened: Opened, where: Where, chosen: Sequence[str] = ()) -> int:
     """Serve until a signal, or until the client on standard input is gone. Gives the exit code. Raises `HostError`."""
     if where.host is not None and not opened.deployment.serving.callers and not http.is_loopback(where.host):
         note = 'name who may call: `caller alice = bearer(secret("ALICE_TOKEN"))` in the deployment'
-        raise HostError("AEL0873", f"a server on {where.host} is open to others, and no caller is named", note)
+        raise HostError("AEL0872", f"a server on {where.host} is open to others, and no caller is named", note)
     service = prepare(opened, chosen, local_caller() if where.host is None else None)
+    bound = None if where.host is None else http.bind(where.host, where.port)
     _log_to_stderr(Redactor(service.host.bindings.secrets.values()))
     for warning in service.host.warnings:
         print(f"warning: {warning}", file=sys.stderr)
     for line in described(service.protocol.tools, opened.program):
         print(f"ael serve: {line}", file=sys.stderr)
-    if where.host is None:
+    if where.host is None or bound is None:
         return asyncio.run(_stdio(service))
-    return asyncio.run(_http(service, http.bind(where.host, where.port), where.host))
+    return asyncio.run(_http(service, bound, where.host))
 
 
 async def _stdio(service: Service) -> int:

@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from unittest.mock import patch
 
@@ -117,6 +118,19 @@ _MODULES = {
     "two.ael": "pub const TWO = 2\n",
     "main.ael": "use ./one.{ONE}\nuse ./two.{TWO}\n\nnode main() -> Int {\n  ONE + TWO\n}\n",
 }
+_SERVED = 'pack desk {\n  version "1.0"\n  uses server/mcp\n}\n'
+_GREET = {
+    "pack.ael": _SERVED,
+    "main.ael": '/// Say hello.\npub node greet(name: String(max: 40)) -> String {\n  "Hello, ${name}!"\n}\n',
+}
+_CALLERS = """\
+secret ALICE = env("ALICE_TOKEN")
+secret BOB = env("BOB_TOKEN")
+caller alice = bearer(secret("ALICE"))
+caller bob = bearer(secret("BOB"))
+"""
+_SERVE = ("serve", ".", "--mcp")
+_TOKEN = "x7Kq0c2mZ5pYw8Rt"
 _FEW = 2
 """The limit of modules in its scenario, in place of the real one: two thousand files are not worth the time."""
 
@@ -152,6 +166,17 @@ SCENARIOS: Mapping[str, Scenario] = {
     "AEL0864": Scenario(_DESK, ("mcp", "call", "files.read_flie", '{"path": "a.txt"}')),
     "AEL0865": Scenario(_DESK, (*_CALL, '{"path": 7}')),
     "AEL0866": Scenario(_DESK, ("mcp", "call", "files.write_file", '{"path": "a.txt", "content": "hello"}')),
+    "AEL0870": Scenario({"main.ael": _GREET["main.ael"]}, _SERVE),
+    "AEL0871": Scenario({**_GREET, "main.ael": _GREET["main.ael"].replace("pub ", "")}, _SERVE),
+    "AEL0872": Scenario(_GREET, (*_SERVE, "--host", "0.0.0.0")),
+    "AEL0873": Scenario(
+        {**_GREET, "deploy.ael": _CALLERS},
+        (*_SERVE, "--host", "192.0.2.1", "--port", "8000"),
+        environment={"ALICE_TOKEN": _TOKEN, "BOB_TOKEN": _TOKEN[::-1]},
+    ),
+    "AEL0874": Scenario(_GREET, _SERVE),
+    "AEL0875": Scenario({**_GREET, "deploy.ael": _CALLERS}, _SERVE, environment={"ALICE_TOKEN": "alice", "BOB_TOKEN": _TOKEN}),
+    "AEL0876": Scenario({**_GREET, "deploy.ael": _CALLERS}, _SERVE, environment={"ALICE_TOKEN": _TOKEN, "BOB_TOKEN": _TOKEN}),
     "AEL0901": Scenario({"main.ael": _FAILS}, ("run", "main.ael", "-q"), 1),
     "AEL0902": Scenario({"main.ael": _FAULT}, ("run", "main.ael", "-q"), 1),
     "AEL0903": Scenario({"main.ael": _UNCERTAIN}, ("run", "main.ael", "-q"), 1),
@@ -181,7 +206,8 @@ def told(code: str) -> tuple[int, str, str]:
         write(Path(folder), scenario.files)
         limit = patch("ael.project.load.MAX_MODULES", _FEW if code == "AEL0805" else MAX_MODULES)
         nobody = patch("sys.stdin", io.StringIO())
-        with _inside(Path(folder), scenario.environment), limit, nobody, redirect_stdout(out), redirect_stderr(err):
+        installed = patch("ael.cli.serve.find_spec", (lambda name: None) if code == "AEL0874" else find_spec)
+        with _inside(Path(folder), scenario.environment), limit, nobody, installed, redirect_stdout(out), redirect_stderr(err):
             ended = main(scenario.words)
     message = re.sub(r"\n*\d+ errors?; `ael explain.*$", "", err.getvalue().rstrip("\n")) + "\n"
     message = message.replace(f"more than {_FEW} modules", f"more than {MAX_MODULES} modules")

@@ -165,10 +165,10 @@ def spend(account: Account | None, cost: str) -> None:
 @pytest.mark.parametrize(
     ("tokens", "code"),
     [
-        (("short", BOB), "AEL0876"),
-        (("with space in it all", BOB), "AEL0876"),
-        (("ünïcödé-token-0123456789", BOB), "AEL0876"),
-        ((BOB, BOB), "AEL0877"),
+        (("short", BOB), "AEL0875"),
+        (("with space in it all", BOB), "AEL0875"),
+        (("ünïcödé-token-0123456789", BOB), "AEL0875"),
+        ((BOB, BOB), "AEL0876"),
     ],
 )
 def test_tokens_that_protect_nothing_are_refused(
