@@ -69,7 +69,7 @@ def open_host(
     *,
     approver: Approver | None = None,
     sinks: Sequence[Sink] = (),
-    script: Callable[[str, Sequence[object]], ModelProvider] | None = None,
+    script: Callable[[str, Sequence[object]], ModelProvider | None] | None = None,
     models: Mapping[str, BoundModel] | None = None,
     servers: Mapping[str, RemoteServer] | None = None,
     also: Sequence[str] = (),

@@ -289,8 +289,12 @@ def _script(c: Checker, node: n.Script) -> None:
         report_unknown(c.collected, c.module, node.model.parts[0], "model", "AEL0202", c.bag, known, frozenset({"model"}))
     elif symbol.kind == "model":
         c.tables.resolved[node.model] = Meaning("model", symbol.name)
+    elif symbol.kind == "tool" and not isinstance(symbol.node, n.ToolDecl):
+        # What is of an MCP server: a test says what the server answers, since none is there.
+        c.tables.resolved[node.model] = Meaning("tool", symbol.name)
     elif symbol.kind != "unknown":
-        c.report("AEL0213", f"`{node.model.text}` is no model, so it has no script", node.model.span)
+        what = "no model and nothing of an MCP server"
+        c.report("AEL0213", f"`{node.model.text}` is {what}, so it has no script", node.model.span)
     c.check(node.turns, ListType(Named("Turn")), " as the turns of a script")
 
 

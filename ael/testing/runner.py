@@ -1,4 +1,4 @@
-"""Running the `test` blocks of a program: scripted models, fresh stores, no key, no network."""
+"""Running the `test` blocks of a program: scripted models and MCP servers, fresh stores, no key, no network."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from ael.project.program import Opened
 from ael.run.bindings import BoundModel, Options
 from ael.run.outcome import DeclaredError, Faulted, Outcome, Suspended, Unsettled, Value
 from ael.run.ports import ApprovalRequest, Decision, ModelProvider
+from ael.testing.servers import scripted_servers
 from ael.types.canonical import encode
 from ael.types.fault import Fault, FaultKind
 
@@ -54,8 +55,17 @@ def _one(opened: Opened, index: int) -> TestResult:
     spec = opened.program.tests[index]
     source = opened.program.modules[spec.module].tree.source
     start = time.perf_counter()
+    servers = scripted_servers(opened.program.tools)
+
+    def script(name: str, turns: Sequence[object]) -> ModelProvider | None:
+        tool = opened.program.tools.get(name)
+        if tool is None or tool.remote is None:
+            return _scripted(name, turns)
+        servers[tool.remote.server].script(tool, turns)
+        return None
+
     try:
-        host = open_host(opened, models=_unscripted(opened), script=_scripted, approver=_Approves())
+        host = open_host(opened, models=_unscripted(opened), servers=servers, script=script, approver=_Approves())
         problem = asyncio.run(_run(host, host.unit.tests[index]))
     except HostError as error:
         problem = f"{error.message}"
