@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from ael.mcp.failure import McpError
 from ael.mcp.oauth.discovery import AuthorizationServer
-from ael.mcp.oauth.exchange import Exchange
+from ael.mcp.oauth.exchange import Exchange, Fields
 from ael.mcp.oauth.place import denied
 from ael.types.fault import FaultKind
 from ael.types.value import Secret
@@ -63,7 +63,7 @@ Sign = Callable[[SigningKey, str, AuthorizationServer], str]
 class Proof:
     """What goes into a token request to say who asks."""
 
-    fields: tuple[tuple[str, str], ...] = field(repr=False)
+    fields: Fields
     headers: Mapping[str, Secret] = field(default_factory=dict)
 
 
@@ -74,16 +74,14 @@ def proof(exchange: Exchange, client: Identity, server: AuthorizationServer, sig
             return Proof((("client_id", client.id),))
         case "private_key_jwt" if client.key is not None and sign is not None:
             assertion = sign(client.key, client.id, server)
-            exchange.hide(assertion)
-            return Proof((("client_id", client.id), ("client_assertion_type", ASSERTION), ("client_assertion", assertion)))
+            signed = Secret("client assertion", assertion)
+            return Proof((("client_id", client.id), ("client_assertion_type", ASSERTION), ("client_assertion", signed)))
         case "client_secret_post" if client.secret is not None:
-            exchange.hide(client.secret.reveal())
-            return Proof((("client_id", client.id), ("client_secret", client.secret.reveal())))
+            return Proof((("client_id", client.id), ("client_secret", client.secret)))
         case "client_secret_basic" if client.secret is not None:
             exchange.hide(client.secret.reveal())
             pair = f"{quote(client.id, safe='')}:{quote(client.secret.reveal(), safe='')}"
             value = b64encode(pair.encode()).decode()
-            exchange.hide(value)
             return Proof((), {"authorization": Secret(client.secret.name, f"Basic {value}")})
         case method:
             raise denied(f"the authorization server wants `{method}`, for which this client has no credential")

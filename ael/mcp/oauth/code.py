@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from ael.mcp.failure import McpError
 from ael.mcp.oauth.client import Credential, Identity, Registered, current, proof, register
 from ael.mcp.oauth.discovery import AuthorizationServer
-from ael.mcp.oauth.grant import Ask, request, scope_field
+from ael.mcp.oauth.exchange import Fields
+from ael.mcp.oauth.grant import Ask, request
 from ael.mcp.oauth.place import denied, with_query
 from ael.mcp.oauth.redirect import OpenUrl, RedirectReceiver
 from ael.mcp.oauth.token import Token
@@ -65,26 +66,24 @@ class AuthorizationCode:
         async with RedirectReceiver(0 if known is None else _port(known.redirect)) as receiver:
             client = await self._client(ask, receiver.uri)
             verifier, state = secrets.token_urlsafe(64), secrets.token_urlsafe(32)
-            ask.exchange.hide(verifier)
             ask.exchange.hide(state)
             url = with_query(server.authorization, self._parameters(ask, client, receiver.uri, verifier, state))
             answer = await receiver.answer(url, state, self.open_url, self.seconds)
             code = _code(ask, answer)
-            fields = [
+            fields: Fields = [
                 ("grant_type", "authorization_code"),
                 ("code", code),
                 ("redirect_uri", receiver.uri),
-                ("code_verifier", verifier),
+                ("code_verifier", Secret("code verifier", verifier)),
             ]
         return await request(ask, fields, proof(ask.exchange, client, server, None))
 
     async def renew(self, ask: Ask, refresh: Secret) -> Token:
         """With the refresh token; where the answer brings none, the old one stays. Raises `McpError` when a user is needed again."""
-        ask.exchange.hide(refresh.reveal())
         client = self._known(ask)
         if client is None:
             raise denied("the client that the refresh token belongs to is not known any more")
-        fields = [("grant_type", "refresh_token"), ("refresh_token", refresh.reveal())]
+        fields: Fields = [("grant_type", "refresh_token"), ("refresh_token", refresh)]
         return await request(ask, fields, proof(ask.exchange, client, ask.server, None))
 
     def _known(self, ask: Ask) -> Identity | None:
@@ -121,13 +120,13 @@ class AuthorizationCode:
             ("code_challenge", urlsafe_b64encode(digest).rstrip(b"=").decode()),
             ("code_challenge_method", "S256"),
             ("state", state),
-            *scope_field(ask),
+            *([("scope", " ".join(ask.scopes))] if ask.scopes else []),
             *resource,
             *consent,
         ]
 
 
-def _code(ask: Ask, answer: dict[str, str]) -> str:
+def _code(ask: Ask, answer: dict[str, str]) -> Secret:
     """The code of an authorization response, after it is seen whose response it is: before anything else in it is believed."""
     server, issuer = ask.server, answer.get("iss")
     if issuer is None:
@@ -143,8 +142,7 @@ def _code(ask: Ask, answer: dict[str, str]) -> str:
     code = answer.get("code", "")
     if not code:
         raise McpError(FaultKind.MALFORMED, "the authorization response has neither a code nor an error")
-    ask.exchange.hide(code)
-    return code
+    return Secret("authorization code", code)
 
 
 def _is(server: AuthorizationServer, issuer: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from urllib.parse import urlencode
@@ -29,6 +29,8 @@ _KINDS = {
     NetKind.TOO_LARGE: FaultKind.TOO_LARGE,
     NetKind.MALFORMED: FaultKind.MALFORMED,
 }
+Fields = Sequence[tuple[str, str | Secret]]
+"""A form: names and values, what must not be shown as secrets."""
 _REFUSALS = frozenset({400, 401, 403})
 
 
@@ -69,10 +71,16 @@ class Exchange:
             return None
         return document(reply.body, f"{what} of {where.origin}")
 
-    async def form(self, where: Place, fields: list[tuple[str, str]], headers: Mapping[str, str | Secret], what: str) -> Reply:
-        """Post a form. The caller reads the reply with `accepted`."""
+    async def form(self, where: Place, fields: Fields, headers: Mapping[str, str | Secret], what: str) -> Reply:
+        """Post a form, whose secrets are hidden from now on. The caller reads the reply with `accepted`."""
         kinds = {"content-type": "application/x-www-form-urlencoded", "accept": "application/json"}
-        return await self._send(where, "POST", (urlencode(fields).encode(),), {**kinds, **headers}, what)
+        for value in (*(value for _, value in fields), *headers.values()):
+            if isinstance(value, Secret):
+                self.hide(value.reveal())
+                # A header's value without its scheme.
+                self.hide(value.reveal().partition(" ")[2])
+        shown = [(name, value.reveal() if isinstance(value, Secret) else value) for name, value in fields]
+        return await self._send(where, "POST", (urlencode(shown).encode(),), {**kinds, **headers}, what)
 
     async def json(self, where: Place, value: Mapping[str, object], what: str) -> Document:
         """Post a JSON document, read the one that answers."""

@@ -10,7 +10,7 @@ from ael.mcp.failure import McpError
 from ael.mcp.oauth.client import Credential, Identity, Proof, Sign, SigningKey, current, proof
 from ael.mcp.oauth.discovery import AuthorizationServer
 from ael.mcp.oauth.document import Document
-from ael.mcp.oauth.exchange import Exchange
+from ael.mcp.oauth.exchange import Exchange, Fields
 from ael.mcp.oauth.place import Place, denied
 from ael.mcp.oauth.token import Slot, Token, token_of
 from ael.types.fault import FaultKind
@@ -75,14 +75,14 @@ class Grant(Protocol):
         """A new token for a refresh token. Raises `McpError`."""
 
 
-async def request(ask: Ask, fields: list[tuple[str, str]], client: Proof, *, resource: bool = True) -> Token:
+async def request(ask: Ask, fields: Fields, client: Proof, *, resource: bool = True) -> Token:
     """One token request. With `resource`, the token is asked for this server alone (RFC 8707)."""
     named = [("resource", ask.resource)] if resource and ask.resource is not None else []
     found = await post(ask, [*fields, *client.fields, *named], client, ask.server.token)
     return token_of(found, ask.scopes, ask.resource, ask.server.issuer, ask.now, bound=ask.prover is not None)
 
 
-async def post(ask: Ask, fields: list[tuple[str, str]], client: Proof, where: Place, what: str = "the token request") -> Document:
+async def post(ask: Ask, fields: Fields, client: Proof, where: Place, what: str = "the token request") -> Document:
     """Post to a token endpoint, once more where it wants a nonce in the proof (RFC 9449, section 8)."""
     reply = None
     for _ in range(2):
@@ -100,7 +100,7 @@ async def post(ask: Ask, fields: list[tuple[str, str]], client: Proof, where: Pl
         raise problem from None
 
 
-def scope_field(ask: Ask) -> list[tuple[str, str]]:
+def scope_field(ask: Ask) -> Fields:
     """The scopes of a request, if there are any."""
     return [("scope", " ".join(ask.scopes))] if ask.scopes else []
 
@@ -153,9 +153,7 @@ class WorkloadIdentity:
         return ("jwt_bearer", self.id, current(self.assertion).reveal())
 
     async def obtain(self, ask: Ask) -> Token:
-        assertion = current(self.assertion).reveal()
-        ask.exchange.hide(assertion)
-        fields = [("grant_type", JWT_BEARER), ("assertion", assertion), *scope_field(ask)]
+        fields: Fields = [("grant_type", JWT_BEARER), ("assertion", current(self.assertion)), *scope_field(ask)]
         return replace(await request(ask, fields, Proof((("client_id", self.id),))), refresh=None)
 
     async def renew(self, ask: Ask, refresh: Secret) -> Token:
@@ -194,7 +192,7 @@ class EnterpriseManaged:
             raise denied("the server has no metadata that names it as a resource, which the identity provider has to be told")
         client = Identity(self.id, current(self.secret))
         assertion = await self._assertion(ask, ask.resource)
-        fields = [("grant_type", JWT_BEARER), ("assertion", assertion), *scope_field(ask)]
+        fields: Fields = [("grant_type", JWT_BEARER), ("assertion", assertion), *scope_field(ask)]
         # The assertion names the resource already.
         token = await request(ask, fields, proof(ask.exchange, client, ask.server, None), resource=False)
         return replace(token, refresh=None)
@@ -202,26 +200,22 @@ class EnterpriseManaged:
     async def renew(self, ask: Ask, refresh: Secret) -> Token:
         return await self.obtain(ask)
 
-    async def _assertion(self, ask: Ask, resource: str) -> str:
+    async def _assertion(self, ask: Ask, resource: str) -> Secret:
         what = "the token exchange"
         where = ask.allowed(self.provider, "the token endpoint of the identity provider")
-        identity = current(self.identity).reveal()
-        ask.exchange.hide(identity)
         own = AuthorizationServer(issuer=where.origin, token=where)
         secret = None if self.provider_secret is None else current(self.provider_secret)
         client = proof(ask.exchange, Identity(self.provider_id, secret), own, None)
-        fields = [
+        fields: Fields = [
             ("grant_type", TOKEN_EXCHANGE),
             ("requested_token_type", ID_JAG),
             ("audience", ask.server.issuer),
             ("resource", resource),
-            ("subject_token", identity),
+            ("subject_token", current(self.identity)),
             ("subject_token_type", ID_TOKEN),
             *client.fields,
         ]
         found = ask.exchange.accepted(await ask.exchange.form(where, fields, client.headers, what), where, what)
         if found.text("issued_token_type") != ID_JAG:
             raise McpError(FaultKind.MALFORMED, f"{found.what}: what was issued is no identity assertion")
-        assertion = found.needed("access_token")
-        ask.exchange.hide(assertion)
-        return assertion
+        return Secret("identity assertion", found.needed("access_token"))
