@@ -10,14 +10,13 @@ from types import MappingProxyType
 from ael.check.module import resolve
 from ael.data import dataclass
 from ael.diagnostics.diagnostic import Bag
-from ael.project.lock import FILE as LOCK_FILE
-from ael.project.lock import read_lock
 from ael.project.pack import FILE as PACK_FILE
 from ael.project.pack import Pack, find_root, load_pack, report_unreadable
 from ael.project.shipped import shipped
 from ael.source import Source, SourceError, read
 from ael.syntax import nodes as n
 from ael.syntax.parse import parse_module
+from ael.types.pin import FILE as LOCK_FILE
 from ael.types.pin import Pins
 
 MAX_MODULES = 2_000
@@ -67,6 +66,9 @@ def load_project(path: Path, bag: Bag, others: Sequence[Path] = ()) -> Project |
         loader.module(other)
     if not any(isinstance(d, n.McpDecl) for tree in loader.modules.values() for d in tree.declarations):
         return Project(root, pack, main, loader.modules)
+    # The lock is read, and the reader of JSON loaded, for programs that have servers alone.
+    from ael.project.lock import read_lock
+
     lock = root / LOCK_FILE
     return Project(root, pack, main, loader.modules, lock, read_lock(lock, shown(lock), bag))
 

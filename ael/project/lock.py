@@ -17,10 +17,10 @@ from ael.diagnostics.diagnostic import Bag
 from ael.source import Source, Span
 from ael.types.json import JsonError, read
 from ael.types.limits import Limits
-from ael.types.pin import Pin, Pins, ServerPins, pin_digest
+from ael.types.pin import FILE, Pin, Pins, ServerPins, pin_digest
 
-FILE = "ael.lock"
-"""Beside `pack.ael`, or beside the main file where there is no pack."""
+__all__ = ["FILE", "lock_bytes", "read_lock", "write_lock"]
+
 VERSION = 1
 MAX_BYTES = 64 * 1024 * 1024
 _LIMITS = Limits(depth=100)

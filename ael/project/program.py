@@ -13,13 +13,13 @@ from ael.project.bind import bind, bind_without
 from ael.project.cache import CheckCache, Record
 from ael.project.deployment import Deployment
 from ael.project.load import Project, load_project, module_name, shown
-from ael.project.lock import FILE as LOCK_FILE
 from ael.project.pack import FILE as PACK_FILE
 from ael.project.pack import find_root, report_unreadable
 from ael.project.part import Summary, affected, stand_in, summary
 from ael.project.shipped import shipped
 from ael.source import SourceError, read
 from ael.syntax.parse import parse_deployment, parse_module
+from ael.types.pin import FILE as LOCK_FILE
 from ael.types.pin import Pins
 
 
