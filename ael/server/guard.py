@@ -62,6 +62,10 @@ class Guard:
     admit: Callable[[Scope, Caller], None]
     ready: Callable[[], bool]
     body_seconds: ClassVar[float] = BODY_SECONDS
+    exchanges: int = 0
+    """Requests with a body that are being answered."""
+    closed: bool = False
+    """Whether everything has ended, and nothing is let in any more."""
     _open: set[tuple[str, str]] = field(default_factory=set)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -76,6 +80,8 @@ class Guard:
                 up = scope["path"] == "/healthz" or self.ready()
                 await _reply(send, 200 if up else 503, {"status": "ok" if up else "draining"})
                 return
+            if self.closed:
+                raise Refused(503, "the server has ended", (("connection", "close"),))
             if scope["path"] != PATH:
                 raise Refused(404, f"there is nothing here; the Model Context Protocol is at {PATH}")
             self._from_where(headers)
@@ -160,9 +166,11 @@ class Guard:
         scope["headers"] = [(n, b"application/json" if n.lower() == b"content-type" else v) for n, v in scope["headers"]]
         exchange = Exchange(body, receive, send)
         scope[EXCHANGE] = exchange
+        self.exchanges += 1
         try:
             await self.inner(scope, exchange.receive, exchange.send)
         finally:
+            self.exchanges -= 1
             if key is not None:
                 self._open.discard(key)
             exchange.over()

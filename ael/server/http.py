@@ -81,21 +81,30 @@ async def serve(
         limit_concurrency=listen.connections, timeout_graceful_shutdown=_LAST,
     )  # fmt: skip
     server = _Server(config)
-    async with manager.run():
-        serving = asyncio.ensure_future(server.serve([bound]))
-        stopped = asyncio.ensure_future(stop.wait())
-        try:
+    serving = asyncio.ensure_future(server.serve([bound]))
+    stopped = asyncio.ensure_future(stop.wait())
+    try:
+        # The sessions, with the streams that they keep open, end before the connections do.
+        async with manager.run():
             while not server.started and not serving.done():
                 await asyncio.sleep(0.01)
-            number = bound.getsockname()[1]
             shown = f"[{host}]" if ":" in host else host
-            print(f"ael serve: listening on http://{shown}:{number}{PATH}", file=sys.stderr, flush=True)
+            print(f"ael serve: listening on http://{shown}:{bound.getsockname()[1]}{PATH}", file=sys.stderr, flush=True)
             await asyncio.wait({serving, stopped}, return_when=asyncio.FIRST_COMPLETED)
             await calls.close()
-        finally:
-            stopped.cancel()
-            server.should_exit = True
-            await serving
+            await _written(guard)
+            guard.closed = True
+    finally:
+        stopped.cancel()
+        server.should_exit = True
+        await serving
+
+
+async def _written(guard: Guard) -> None:
+    """Wait until the answers of the calls that ended are out, for a short time."""
+    until = asyncio.get_running_loop().time() + _LAST
+    while guard.exchanges and asyncio.get_running_loop().time() < until:
+        await asyncio.sleep(0.01)
 
 
 class _Server(uvicorn.Server):
