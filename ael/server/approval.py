@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import Mapping
 
-from ael.run.ports import ApprovalRequest, Decision
+from ael.run.ports import ApprovalRequest, Decision, Question
 from ael.run.role import not_a_member
 from ael.server.flight import Flight
 
@@ -47,6 +47,8 @@ class ServedApprover:
         refusal = not_a_member(request, name, self.members)
         if refusal is not None:
             return refusal
+        if request.question is not None:
+            return await self._passed_on(flight, name, request.question)
         if flight.request.elicit is not None:
             try:
                 async with asyncio.timeout(self.seconds):
@@ -61,6 +63,17 @@ class ServedApprover:
                 finally:
                     flight.closed()
         return Decision(False, "nobody", "the client cannot ask anybody: it does not support elicitation")
+
+    async def _passed_on(self, flight: Flight, name: str, question: Question) -> Decision:
+        """What a server asks that the program calls goes to the person behind the client, as that server says it."""
+        if flight.request.elicit is None or question.url is not None:
+            return Decision(False, name, "the client cannot be asked what another server wants to know")
+        try:
+            async with asyncio.timeout(self.seconds):
+                answer = await flight.request.elicit(question.message, question.schema)
+        except TimeoutError:
+            return Decision(False, name, f"nobody answered within {self.seconds:g} s")
+        return Decision(answer is not None, name, "" if answer is not None else "the person declined", answer)
 
 
 def question(request: ApprovalRequest) -> str:

@@ -251,7 +251,7 @@ def test_what_speaks_to_servers_is_loaded_only_by_a_run_that_reaches_one(tmp_pat
     code = (
         "import sys\nfrom ael.cli.main import main\n"
         f"code = main({words!r})\n"
-        "print(code, any(name.startswith('ael.mcp') for name in sys.modules), file=sys.stderr)"
+        "print(code, any(n.startswith('ael.mcp.') and n != 'ael.mcp.outside' for n in sys.modules), file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stderr.splitlines()[-1] == f"0 {loaded}", done.stderr
