@@ -86,6 +86,22 @@ def test_a_step_up_asks_for_what_was_asked_before_too() -> None:
     run(test)
 
 
+def test_a_second_yes_is_for_all_that_was_given_before() -> None:
+    clock = Clock()
+
+    async def test(site: Site) -> None:
+        site.authority.refreshes = False
+        site.protected.challenge = 'Bearer scope="a"'
+        site.protected.needs = frozenset({"a", "b"})
+        account = user(site, clock=clock)
+        await ask(site, account)
+        clock.now += 3700
+        await ask(site, account)
+        assert [asked["scope"] for asked in site.authority.authorizations] == ["a", "a b", "a b"]
+
+    run(test)
+
+
 def test_a_refresh_token_needs_no_user_and_rotates() -> None:
     clock = Clock()
 

@@ -136,3 +136,17 @@ def test_tokens_outlive_the_event_loop_they_came_with() -> None:
     once()
     once()
     assert len(made) == 2
+
+
+def test_tenants_that_are_gone_are_forgotten() -> None:
+    tokens = Tokens(limit=3)
+    keys = [tokens.key("https://s", str(tenant), ()) for tenant in range(5)]
+    first = tokens.slot(keys[0])
+    for key in keys[1:3]:
+        tokens.slot(key)
+    assert tokens.slot(keys[0]) is first
+    tokens.slot(keys[3])
+    tokens.slot(keys[4])
+    assert len(tokens) == 3
+    # The one that was used in between is still there.
+    assert tokens.slot(keys[0]) is first

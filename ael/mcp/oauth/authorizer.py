@@ -20,7 +20,7 @@ from ael.mcp.oauth.discovery import (
 from ael.mcp.oauth.exchange import Exchange, exchange, within
 from ael.mcp.oauth.grant import Ask, Grant, Prover
 from ael.mcp.oauth.place import Place, denied, place
-from ael.mcp.oauth.token import Slot, Token, TokenKey, Tokens
+from ael.mcp.oauth.token import Facts, Slot, Token, TokenKey, Tokens
 from ael.net.address import AddressRules, rules
 from ael.types.fault import FaultKind
 from ael.types.value import Secret
@@ -71,6 +71,7 @@ class OAuthAuthorizer:
             self._server, (*grant.named, *([facts.issuer] if facts.issuer is not None else [])), allowed
         )
         self._key: TokenKey | None = None
+        self._known: Facts = ()
 
     def __repr__(self) -> str:
         return f"OAuthAuthorizer({self._server.origin})"
@@ -216,8 +217,8 @@ class OAuthAuthorizer:
         challenge: Challenge | None,
         more: bool,
     ) -> tuple[str, ...]:
-        """What to ask for: what the challenge says, else what the server's metadata says; together with what was asked before, when
-        more is needed. Never more than the deployment names.
+        """What to ask for: what the challenge says, else what the server's metadata says; together with what was asked before. Never
+        more than the deployment names.
         """
         asked = None if challenge is None else challenge.scopes
         own = self._facts.scopes
@@ -230,7 +231,9 @@ class OAuthAuthorizer:
             return own
         if asked is None:
             asked = resource.scopes if resource is not None else None
-        wanted = [*(slot.asked if more else ()), *(asked or ())]
+        # Who says yes a second time says yes to all of it: a page for what was given before would come right after this one.
+        before = slot.asked if more or (slot.server is not None and slot.server.issuer == server.issuer) else ()
+        wanted = [*before, *(asked or ())]
         if (
             not self._grant.eager
             and OFFLINE in (server.scopes or ())
@@ -245,14 +248,14 @@ class OAuthAuthorizer:
         """What is known for the credential that counts now; what an older one got is forgotten."""
         facts = self._facts
         bound = "" if self._prover is None else self._prover.thumbprint
-        key = facts.tokens.key(
-            self._server.url, facts.tenant, (*self._grant.facts(), facts.issuer or "", " ".join(facts.scopes), bound)
-        )
-        if key != self._key:
-            if self._key is not None:
+        now = (*self._grant.facts(), facts.issuer or "", " ".join(facts.scopes), bound)
+        # A secret is only equal to itself: one that is made anew each time has its key computed each time.
+        if now != self._known or self._key is None:
+            key = facts.tokens.key(self._server.url, facts.tenant, now)
+            if self._key is not None and self._key != key:
                 facts.tokens.drop(self._key)
-            self._key = key
-        return facts.tokens.slot(key)
+            self._key, self._known = key, now
+        return facts.tokens.slot(self._key)
 
     def _due(self, slot: Slot) -> bool:
         token = slot.token

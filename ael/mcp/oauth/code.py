@@ -16,7 +16,7 @@ from ael.mcp.oauth.exchange import Fields
 from ael.mcp.oauth.grant import Ask, request
 from ael.mcp.oauth.place import denied, with_query
 from ael.mcp.oauth.redirect import OpenUrl, RedirectReceiver
-from ael.mcp.oauth.token import Token
+from ael.mcp.oauth.token import Facts, Token
 from ael.types.fault import FaultKind
 from ael.types.value import Secret
 
@@ -52,8 +52,8 @@ class AuthorizationCode:
     def pinned(self) -> bool:
         return self.id is not None
 
-    def facts(self) -> tuple[str, ...]:
-        secret = "" if self.secret is None else current(self.secret).reveal()
+    def facts(self) -> Facts:
+        secret = "" if self.secret is None else current(self.secret)
         return ("authorization_code", self.id or "", secret, self.document or "")
 
     async def obtain(self, ask: Ask) -> Token:

@@ -12,7 +12,7 @@ from ael.mcp.oauth.discovery import AuthorizationServer
 from ael.mcp.oauth.document import Document
 from ael.mcp.oauth.exchange import Exchange, Fields
 from ael.mcp.oauth.place import Place, denied
-from ael.mcp.oauth.token import Slot, Token, token_of
+from ael.mcp.oauth.token import Facts, Slot, Token, token_of
 from ael.types.fault import FaultKind
 from ael.types.value import Secret
 
@@ -65,8 +65,8 @@ class Grant(Protocol):
     def named(self) -> tuple[str, ...]:
         """URLs that the deployment names for it, beside the server's."""
 
-    def facts(self) -> tuple[str, ...]:
-        """All that the tokens depend on, secrets included (for `TokenKey`)."""
+    def facts(self) -> Facts:
+        """All that the tokens depend on, with the secrets that count now (for `TokenKey`)."""
 
     async def obtain(self, ask: Ask) -> Token:
         """A new token. Raises `McpError`."""
@@ -119,9 +119,9 @@ class ClientCredentials:
     patience = 0.0
     named = ()
 
-    def facts(self) -> tuple[str, ...]:
+    def facts(self) -> Facts:
         credential = self.secret if self.secret is not None else self.key.key if self.key is not None else None
-        return ("client_credentials", self.id, "" if credential is None else current(credential).reveal())
+        return ("client_credentials", self.id, "" if credential is None else current(credential))
 
     async def obtain(self, ask: Ask) -> Token:
         fields = [("grant_type", "client_credentials"), *scope_field(ask)]
@@ -149,8 +149,8 @@ class WorkloadIdentity:
     patience = 0.0
     named = ()
 
-    def facts(self) -> tuple[str, ...]:
-        return ("jwt_bearer", self.id, current(self.assertion).reveal())
+    def facts(self) -> Facts:
+        return ("jwt_bearer", self.id, current(self.assertion))
 
     async def obtain(self, ask: Ask) -> Token:
         fields: Fields = [("grant_type", JWT_BEARER), ("assertion", current(self.assertion)), *scope_field(ask)]
@@ -183,9 +183,9 @@ class EnterpriseManaged:
     def named(self) -> tuple[str, ...]:
         return (self.provider,)
 
-    def facts(self) -> tuple[str, ...]:
-        more = "" if self.provider_secret is None else current(self.provider_secret).reveal()
-        return ("enterprise", self.id, current(self.secret).reveal(), self.provider, current(self.identity).reveal(), more)
+    def facts(self) -> Facts:
+        more = "" if self.provider_secret is None else current(self.provider_secret)
+        return ("enterprise", self.id, current(self.secret), self.provider, self.provider_id, current(self.identity), more)
 
     async def obtain(self, ask: Ask) -> Token:
         if ask.resource is None:

@@ -23,6 +23,9 @@ MARGIN = 30.0
 MAX_TOKEN = 16 * 1024
 MAX_LIFE = 366 * 24 * 3600.0
 
+Facts = tuple[str | Secret, ...]
+"""All that a token depends on."""
+
 _SENDABLE = re.compile(r"[\x21-\x7e]+")
 
 
@@ -129,20 +132,30 @@ class Slot:
 
 
 class Tokens:
-    """Tokens in memory. One may serve many authorizers: each finds only what belongs to its own key."""
+    """Tokens in memory. One may serve many authorizers: each finds only what belongs to its own key.
 
-    def __init__(self) -> None:
+    Of more than `limit` keys the one that was not used for longest is forgotten: tenants come and go.
+    """
+
+    def __init__(self, limit: int = 10_000) -> None:
+        self._limit = limit
         self._salt = secrets.token_bytes(32)
         self._slots: dict[TokenKey, Slot] = {}
 
-    def key(self, server: str, tenant: str, facts: tuple[str, ...]) -> TokenKey:
+    def key(self, server: str, tenant: str, facts: Facts) -> TokenKey:
         """The key for a server (its URL), a tenant and all that its tokens depend on, secrets included; those cannot be read from it."""
-        text = "".join(f"{len(fact)}:{fact}" for fact in facts)
+        texts = [fact.reveal() if isinstance(fact, Secret) else fact for fact in facts]
+        text = "".join(f"{len(one)}:{one}" for one in texts)
         return TokenKey(server, tenant, hmac.new(self._salt, text.encode(), "sha256").hexdigest())
 
     def slot(self, key: TokenKey) -> Slot:
         """What is known for a key."""
-        return self._slots.setdefault(key, Slot())
+        found = self._slots.pop(key, None) or Slot()
+        # Last in the order of use.
+        self._slots[key] = found
+        if len(self._slots) > self._limit:
+            del self._slots[next(iter(self._slots))]
+        return found
 
     def drop(self, key: TokenKey) -> None:
         """Forget a key, when its credential counts no more."""
