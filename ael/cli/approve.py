@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import TextIO
 
 from ael.cli.progress import clean
+from ael.cli.question import answered
 from ael.run.ports import ApprovalRequest, Decision
 from ael.run.role import not_a_member
 
@@ -41,29 +42,32 @@ class TerminalApprover:
         if not self.source.isatty():
             return Decision(False, self.user, "nobody could be asked: this is no terminal (see `--approve` and `--deny`)")
         async with self._turn:
-            return await self._ask(request)
+            if request.question is None:
+                return await self._ask(request)
+            answer = await answered(request.tool, request.question, self.line, self.out)
+            return Decision(answer is not None, self.user, "" if answer is not None else "the person said no", answer)
 
     async def _ask(self, request: ApprovalRequest) -> Decision:
         arguments = json.dumps(request.arguments, ensure_ascii=False, indent=2, default=str)
         role = f" (as {request.role})" if request.role else ""
         print(clean(f"\n{request.tool} needs your approval{role}:\n{arguments}"), file=self.out)
-        answer = await self._line("run it? [y]es, [n]o, [e]dit the arguments: ")
+        answer = await self.line("run it? [y]es, [n]o, [e]dit the arguments: ")
         if answer is None:
             return Decision(False, self.user, "nobody answered")
         if answer.lower() in ("y", "yes"):
             return Decision(True, self.user)
         if answer.lower() in ("e", "edit"):
             try:
-                edited = json.loads(await self._line("the arguments, as one line of JSON: ") or "")
+                edited = json.loads(await self.line("the arguments, as one line of JSON: ") or "")
             except ValueError:
                 return Decision(False, self.user, "the edited arguments were no JSON")
             if not isinstance(edited, dict):
                 return Decision(False, self.user, "the edited arguments were no object")
             return Decision(True, self.user, "with edited arguments", edited)
-        reason = await self._line("the reason, which the model is told: ")
+        reason = await self.line("the reason, which the model is told: ")
         return Decision(False, self.user, reason or "the person said no")
 
-    async def _line(self, question: str) -> str | None:
+    async def line(self, question: str) -> str | None:
         """Print a question and wait for a line; None at the end of the input."""
         print(question, end="", file=self.out, flush=True)
         number = self.source.fileno()

@@ -76,12 +76,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Do it. The modules that reach servers are loaded here, so that `ael check` never loads them."""
     act = cast(Callable[[argparse.Namespace], Awaitable[int]], import_module(f"ael.cli.mcp_{args.action}").act)
-    opening = import_module("ael.cli.mcp_open")
+    errors = import_module("ael.cli.mcp_error")
     try:
         return asyncio.run(_awaited(act(args)))
-    except opening.Stopped as stopped:
+    except errors.Stopped as stopped:
         return cast(int, stopped.exit_code)
-    except opening.CommandError as error:
+    except errors.CommandError as error:
         print(error.text(), file=sys.stderr)
         return cast(int, error.exit_code)
 

@@ -10,9 +10,12 @@ import sys
 from collections.abc import Mapping
 
 from ael.cli.execute import print_outcome
+from ael.cli.mcp_error import CommandError
+from ael.cli.mcp_listener import Asking
 from ael.cli.mcp_offer import Offer, signature, why
-from ael.cli.mcp_open import CommandError, Listed, Program, Server, Terminal, open_program
+from ael.cli.mcp_open import Listed, Program, Server, open_program
 from ael.cli.progress import clean
+from ael.data import replace
 from ael.mcp.difference import difference
 from ael.mcp.failure import McpError
 from ael.mcp.outside import visible
@@ -41,7 +44,7 @@ async def act(args: argparse.Namespace) -> int:
         sys.stdin.buffer.read(MAX_ARGUMENTS + 1) if args.arguments == "-" else args.arguments.encode("utf-8", "surrogateescape")
     )
     arguments = _object(text)
-    async with program.connected(server, Terminal()) as session:
+    async with program.connected(server, Asking(program.tell, f"{server.short}.{visible(name, 128)}")) as session:
         listed = await program.listed(server, session)
         offer = _offered(listed, name)
         _checked(offer, arguments)
@@ -49,7 +52,7 @@ async def act(args: argparse.Namespace) -> int:
         if not args.yes and _repeat(server, offer) < Repeat.IDEMPOTENT:
             _confirmed(server, offer, arguments)
         outcome = await _call(program, session, server, offer, arguments)
-    return print_outcome(outcome, whole=args.json)
+    return print_outcome(_masked(program, outcome), whole=args.json)
 
 
 # --- what is called, and with what ----------------------------------------------------------------------------------------
@@ -148,7 +151,7 @@ async def _call(program: Program, session: Session, server: Server, offer: Offer
 
     def progressed(done: float, total: float | None, text: str) -> None:
         of = "" if total is None else f" of {total:g}"
-        print(f"{called}: {done:g}{of} {visible(text)}".rstrip(), file=sys.stderr)
+        program.tell(f"{called}: {done:g}{of} {visible(text)}".rstrip())
 
     try:
         answer = await session.call(
@@ -160,7 +163,7 @@ async def _call(program: Program, session: Session, server: Server, offer: Offer
         return Faulted(error.kind, visible(error.message, _SAID), {"sent": error.sent})
     except asyncio.CancelledError:
         if uncertain:
-            print(f"{called} was interrupted: it may or may not have taken effect (key {key})", file=sys.stderr)
+            program.tell(f"{called} was interrupted: it may or may not have taken effect (key {key})")
         raise
     return _ending(called, offer, answer, key, uncertain)
 
@@ -183,3 +186,17 @@ def _ending(called: str, offer: Offer, answer: RemoteAnswer, key: str, uncertain
     if uncertain:
         return Unsettled(key, called, "call", {"message": why_})
     return Faulted(FaultKind.MALFORMED, f"the result of {called} does not fit its type: {visible(why_, _SAID)}", {})
+
+
+def _masked(program: Program, outcome: Outcome) -> Outcome:
+    """The outcome without the secrets that are known: the server has them, and may say them again."""
+    mask = program.masker()
+    match outcome:
+        case Value(plain=plain):
+            return replace(outcome, plain=mask.value(plain))
+        case Faulted(message=message):
+            return replace(outcome, message=mask.text(message))
+        case Unsettled(details={"message": str(message)}):
+            return replace(outcome, details={"message": mask.text(message)})
+        case _:
+            return outcome

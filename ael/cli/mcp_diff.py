@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Sequence
 
 from ael.cli.mcp import split_words
@@ -19,14 +18,14 @@ async def act(args: argparse.Namespace) -> int:
     listed, failed = await program.list(program.chosen(names))
     found = [(one, compare(one, program.pins.get(one.server.name))) for one in listed]
     if args.format == "json":
-        print(json.dumps({"servers": {one.server.name: plain(all_) for one, all_ in found}}, ensure_ascii=True, indent=2))
+        program.out(json.dumps({"servers": {one.server.name: plain(all_) for one, all_ in found}}, ensure_ascii=True, indent=2))
     else:
         for line in [line for one, all_ in found for line in lines(one, all_)]:
-            print(line)
+            program.out(line)
     differs = any(one.state != "same" for _, all_ in found for one in all_)
     if not differs and not failed:
         count = sum(len(all_) for _, all_ in found)
-        print(f"nothing changed ({count} pinned)" if count else "nothing is pinned, and nothing is used", file=sys.stderr)
+        program.tell(f"nothing changed ({count} pinned)" if count else "nothing is pinned, and nothing is used")
     return max(report_failures(failed), int(differs))
 
 

@@ -29,11 +29,13 @@ async def act(args: argparse.Namespace) -> int:
     program = open_program(path, args.deploy)
     listed, failed = await program.list(program.chosen(names), everything=True)
     if args.format == "json":
-        print(json.dumps({"servers": {one.server.name: plain(program, one) for one in listed}}, ensure_ascii=True, indent=2))
+        program.out(
+            json.dumps({"servers": {one.server.name: plain(program, one) for one in listed}}, ensure_ascii=True, indent=2)
+        )
     else:
         for at, one in enumerate(listed):
             for line in [*([""] if at else []), *lines(program, one, full=args.full)]:
-                print(line)
+                program.out(line)
     return report_failures(failed)
 
 

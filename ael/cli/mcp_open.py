@@ -12,6 +12,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal
 
+from ael.cli.mcp_error import CommandError, Stopped
+from ael.cli.mcp_listener import Silent, Watching
 from ael.cli.mcp_offer import Offer, offer, type_prefix
 from ael.cli.report import report
 from ael.diagnostics.diagnostic import Bag, Severity
@@ -21,9 +23,10 @@ from ael.hosting.servers import endpoint_of
 from ael.mcp.failure import McpError
 from ael.mcp.listing import Listing, What
 from ael.mcp.outside import visible
-from ael.mcp.session import Elicitation, ElicitationReply, Session, open_session
+from ael.mcp.session import Session, open_session
 from ael.project.deployment import McpBinding
 from ael.project.servers import DeclaredServer, Servers, open_servers
+from ael.run.trace import Masker
 from ael.syntax import nodes as n
 from ael.types.pin import Pins
 from ael.types.signature import Repeat
@@ -39,34 +42,6 @@ _LOCK_CODES = frozenset({"AEL1201", "AEL1202"})
 """What is wrong with a lock, which pinning anew repairs."""
 
 Kind = Literal["tool", "prompt", "resource"]
-
-
-class Stopped(Exception):
-    """A command that ends with what it has told already."""
-
-    def __init__(self, exit_code: int) -> None:
-        super().__init__(exit_code)
-        self.exit_code = exit_code
-
-
-class CommandError(Exception):
-    """Why a command ends here: a code, a sentence, and what to do."""
-
-    def __init__(self, code: str, message: str, *notes: str, exit_code: int = 2) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-        self.notes = notes
-        self.exit_code = exit_code
-
-    def text(self) -> str:
-        """As it is printed; a note that begins with blanks is a quotation."""
-        notes = (f"  {note}" if note.startswith("  ") else f"  = {note}" for note in self.notes)
-        return "\n".join([f"error[{self.code}]: {self.message}", *notes])
-
-    def but(self, note: str) -> CommandError:
-        """The same with one more note."""
-        return CommandError(self.code, self.message, *self.notes, note, exit_code=self.exit_code)
 
 
 @dataclass(frozen=True)
@@ -128,29 +103,29 @@ class Listed:
         return f"{said or 'a server without a name'}, MCP {visible(self.protocol, 32)}"
 
 
-class Terminal:
-    """What a session may tell and ask on the way. Questions of a server are not answered here: nobody is a party to them."""
-
-    def changed(self, what: str) -> None:
-        """A list changed: it is read anew by each command."""
-
-    async def elicit(self, question: Elicitation) -> ElicitationReply:
-        """Show the question, decline it."""
-        print(f"the server asks, and is told no: {visible(question.message)}", file=sys.stderr)
-        return ElicitationReply("decline", None)
-
-    def log(self, level: str, text: str) -> None:
-        """Show what the server logs, where it matters."""
-        if level in ("warning", "error", "critical", "alert", "emergency"):
-            print(f"the server logs ({level}): {visible(text)}", file=sys.stderr)
-
-
 @dataclass(frozen=True)
 class Program:
     """A program's servers, its lock, and how to reach them."""
 
     found: Servers
+    secrets: Secrets
     lock_is_broken: bool = False
+
+    def out(self, text: str) -> None:
+        """Print a result, without the secrets that are known."""
+        print(self.masked(text))
+
+    def tell(self, text: str) -> None:
+        """Print everything else."""
+        print(self.masked(text), file=sys.stderr)
+
+    def masked(self, text: str) -> str:
+        """`text` without the secrets that are known: a server may say them again."""
+        return self.masker().text(text)
+
+    def masker(self) -> Masker:
+        """What hides the secrets that are known by now."""
+        return Masker(self.secrets.known.values())
 
     @property
     def servers(self) -> tuple[DeclaredServer, ...]:
@@ -202,8 +177,14 @@ class Program:
         """Seconds for one call."""
         return server.binding.timeout / 1000 if server.binding.timeout is not None else CALL
 
+    def _unreachable(self, server: Server, error: McpError, what: str = "cannot be reached") -> CommandError:
+        """A server that gives no answer of use, in one error."""
+        said = visible(self.masked(error.message), 500)
+        message = f"the MCP server `{server.short}` {what} ({server.where}): {error.kind.value}: {said}"
+        return CommandError("AEL0861", message, exit_code=1)
+
     @asynccontextmanager
-    async def connected(self, server: Server, listener: Terminal) -> AsyncIterator[Session]:
+    async def connected(self, server: Server, listener: Watching) -> AsyncIterator[Session]:
         """A session with a server, closed at the end. Raises `CommandError`."""
         session = await self._connect(server, listener)
         try:
@@ -211,15 +192,16 @@ class Program:
         finally:
             await session.close()
 
-    async def _connect(self, server: Server, listener: Terminal) -> Session:
+    async def _connect(self, server: Server, listener: Watching) -> Session:
         try:
-            endpoint = endpoint_of(server.binding, self.found.deployment, Secrets(self.found.deployment))
+            endpoint = endpoint_of(server.binding, self.found.deployment, self.secrets)
         except HostError as error:
             raise CommandError(error.code, error.message, *error.notes) from None
         try:
-            return await open_session(endpoint, listener, connect=server.binding.connect / 1000)
+            asks = listener.answers and server.binding.elicitation
+            return await open_session(endpoint, listener, connect=server.binding.connect / 1000, elicitation=asks)
         except McpError as error:
-            raise unreachable(server, error) from None
+            raise self._unreachable(server, error) from None
 
     async def listed(self, server: Server, session: Session, *, everything: bool = False) -> Listed:
         """What a server lists: tools, and prompts or all where they are asked for. Raises `CommandError`."""
@@ -234,7 +216,7 @@ class Program:
             resources = await _some(session, "resources") if everything else nothing
             templates = await _some(session, "resourceTemplates") if everything else nothing
         except McpError as error:
-            raise unreachable(server, error, "cannot be listed") from None
+            raise self._unreachable(server, error, "cannot be listed") from None
         own = {want.wire: want.name for want in server.wanted if want.kind == "tool"}
         named = {str(tool["name"]): tool for tool in tools}
         offers = {wire: offer(tool, type_prefix(server.name, own.get(wire, wire))) for wire, tool in named.items()}
@@ -261,7 +243,7 @@ class Program:
 
     async def _list_one(self, server: Server, everything: bool, ping: bool) -> Listed:
         start = time.perf_counter()
-        async with self.connected(server, Terminal()) as session:
+        async with self.connected(server, Silent(self.tell)) as session:
             times = {"connected in": time.perf_counter() - start}
             listed = await self.listed(server, session, everything=everything)
             if ping:
@@ -269,7 +251,7 @@ class Program:
                 try:
                     await session.ping(LISTING)
                 except McpError as error:
-                    raise unreachable(server, error, "does not answer") from None
+                    raise self._unreachable(server, error, "does not answer") from None
                 times |= {"answered in": time.perf_counter() - start}
             return Listed(**{**vars(listed), "times": {**times, **listed.times}})
 
@@ -301,12 +283,6 @@ def _broken(kind: str, listing: Listing) -> dict[tuple[str, str], str]:
     return {(kind, name): reason for name, reason in listing.refused.items()}
 
 
-def unreachable(server: Server, error: McpError, what: str = "cannot be reached") -> CommandError:
-    """A server that gives no answer of use, in one error."""
-    message = f"the MCP server `{server.short}` {what} ({server.where}): {error.kind.value}: {visible(error.message, 500)}"
-    return CommandError("AEL0861", message, exit_code=1)
-
-
 def open_program(path: Path, deploy: str | None, *, repairs_lock: bool = False) -> Program:
     """The servers of the program at `path`. What is wrong with its files is printed, and ends the command with exit code 2."""
     bag = Bag()
@@ -315,7 +291,7 @@ def open_program(path: Path, deploy: str | None, *, repairs_lock: bool = False) 
     code = report(bag)
     if found is None or (code and not (repairs_lock and errors <= _LOCK_CODES)):
         raise Stopped(code or 2)
-    return Program(found, lock_is_broken=bool(errors))
+    return Program(found, Secrets(found.deployment), lock_is_broken=bool(errors))
 
 
 def report_failures(failed: Sequence[CommandError]) -> int:

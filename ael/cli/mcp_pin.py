@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 
 from ael.cli.mcp import split_words
 from ael.cli.mcp_compare import Compared, compare
+from ael.cli.mcp_error import CommandError
 from ael.cli.mcp_offer import lock_text, offer, type_prefix
-from ael.cli.mcp_open import CommandError, Listed, Program, open_program
+from ael.cli.mcp_open import Listed, Program, open_program
 from ael.mcp.outside import visible
 from ael.project.load import shown
 from ael.project.lock import lock_bytes, write_lock
@@ -37,9 +38,9 @@ async def act(args: argparse.Namespace) -> int:
         raise failed[0].but("nothing was written")
     plan = _plan(program, listed, everything=args.all, only=bool(names))
     for line in plan.changed:
-        print(line)
+        program.out(line)
     if program.lock_is_broken:
-        print("the lock could not be read whole, so what changed since then cannot be shown", file=sys.stderr)
+        program.tell("the lock could not be read whole, so what changed since then cannot be shown")
     if (plan.changed or program.lock_is_broken) and not args.yes and not _agreed():
         note = "look at it, and say `ael mcp pin --yes` to take it as it is now"
         raise CommandError("AEL0863", "a pinned definition changed, and nothing was written", note, exit_code=1)
@@ -51,12 +52,12 @@ def _write(program: Program, plan: _Plan) -> None:
     where = shown(program.lock)
     before = program.lock.read_bytes() if program.lock.is_file() else None
     for line in plan.told:
-        print(line, file=sys.stderr)
+        program.tell(line)
     if before == lock_bytes(plan.pins, plan.types):
-        print(f"{where} is up to date", file=sys.stderr)
+        program.tell(f"{where} is up to date")
     else:
         write_lock(program.lock, plan.pins, plan.types)
-        print(f"wrote {where}", file=sys.stderr)
+        program.tell(f"wrote {where}")
 
 
 def _agreed() -> bool:

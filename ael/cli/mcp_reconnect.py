@@ -21,11 +21,13 @@ async def act(args: argparse.Namespace) -> int:
     listed, failed = await program.list(program.chosen(names), everything=True, ping=True)
     found = [(one, compare(one, program.pins.get(one.server.name))) for one in listed]
     if args.format == "json":
-        print(json.dumps({"servers": {one.server.name: _plain(program, one) for one in listed}}, ensure_ascii=True, indent=2))
+        program.out(
+            json.dumps({"servers": {one.server.name: _plain(program, one) for one in listed}}, ensure_ascii=True, indent=2)
+        )
     else:
         for one, all_ in found:
             for line in [*_lines(program, one), *(f"  {line}" for line in differences(one, all_))]:
-                print(line)
+                program.out(line)
     return max(report_failures(failed), int(any(one.state != "same" for _, all_ in found for one in all_)))
 
 

@@ -1,8 +1,10 @@
 """A small MCP server over standard input and output, in plain Python, which does what a JSON file says. A program, not a module.
 
 The file (its only argument) is read at every request: `tools`, `resources`, `resourceTemplates`, `prompts` are what it lists;
-`answers` is tool -> result of a call (`{"error": {…}}` for a JSON-RPC error, `"hang"` for none, `"die"` to end at once); `contents`
-is URI -> text; `log` names a file to which every request is written, a line each. `noise` is printed before the first answer.
+`answers` is tool -> result of a call (`{"error": {…}}` for a JSON-RPC error, `"hang"` for none, `"die"` to end at once); `ask` is a
+question that is put to the client before a call is answered, whose reply is the answer then; `contents` is URI -> text; `log` names a
+file to which every request is written, a line each (after the `environment`, if that is true); `noise` is printed before the first
+answer.
 """
 
 from __future__ import annotations
@@ -13,7 +15,12 @@ import sys
 import time
 from pathlib import Path
 
-WHAT = {"tools/list": "tools", "resources/list": "resources", "resources/templates/list": "resourceTemplates", "prompts/list": "prompts"}
+WHAT = {
+    "tools/list": "tools",
+    "resources/list": "resources",
+    "resources/templates/list": "resourceTemplates",
+    "prompts/list": "prompts",
+}
 
 
 def answer(state: dict, method: str, params: dict) -> object:
@@ -36,7 +43,9 @@ def answer(state: dict, method: str, params: dict) -> object:
         more = {"nextCursor": str(at + size)} if at + size < len(listed) else {}
         return {what: listed[at : at + size], **more}
     if method == "tools/call":
-        return state.get("answers", {}).get(params["name"], {"content": [{"type": "text", "text": json.dumps(params["arguments"])}]})
+        return state.get("answers", {}).get(
+            params["name"], {"content": [{"type": "text", "text": json.dumps(params["arguments"])}]}
+        )
     if method == "resources/read":
         return {"contents": [{"uri": params["uri"], "text": state["contents"][params["uri"]]}]}
     return {"error": {"code": -32601, "message": f"no method {method}"}}
@@ -57,6 +66,12 @@ def main() -> None:
             with Path(state["log"]).open("a") as log:
                 log.write(line)
         if "id" not in message or "method" not in message:
+            continue
+        if "ask" in state and message["method"] == "tools/call":
+            print(json.dumps({"jsonrpc": "2.0", "id": "q1", "method": "elicitation/create", "params": state["ask"]}), flush=True)
+            reply = json.loads(sys.stdin.readline())
+            content = [{"type": "text", "text": json.dumps(reply["result"], sort_keys=True)}]
+            print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": {"content": content}}), flush=True)
             continue
         result = answer(state, message["method"], message.get("params", {}))
         if result == "die":

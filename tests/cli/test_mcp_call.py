@@ -14,6 +14,8 @@ import pytest
 
 from tests.cli.conftest import Ael, clean_environment
 from tests.cli.mcp_desk import ODD, READ, STATE, WRITE, desk
+from tests.cli.terminal import Terminal
+from tests.programs import write
 
 FILE = '{"path": "a.txt"}'
 BOTH = '{"path": "a.txt", "content": "x"}'
@@ -208,6 +210,147 @@ def test_an_interrupted_call_ends_with_130_and_leaves_no_process(tmp_path: Path)
     for pid in children:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
+
+
+ASKED = {
+    "message": "Overwrite?\x1b[2J\nIt is \u202eold.",
+    "requestedSchema": {
+        "type": "object",
+        "properties": {
+            "sure": {"type": "boolean", "description": "really"},
+            "why": {"type": "string"},
+            "how": {"type": "string", "enum": ["soft", "hard"]},
+        },
+        "required": ["sure"],
+    },
+}
+
+
+def asking(folder: Path, *, allowed: bool = True) -> None:
+    """Write the desk, whose server asks something in a call of `write-file`."""
+    write(folder, desk(ask=ASKED))
+    if allowed:
+        deploy = (folder / "deploy.ael").read_text().replace('"state.json")', '"state.json", elicitation: true)')
+        write(folder, {"deploy.ael": deploy})
+
+
+def test_a_question_of_the_server_is_answered_on_the_terminal(tmp_path: Path) -> None:
+    asking(tmp_path)
+    with Terminal(["mcp", "call", "files.write_file", BOTH], tmp_path) as terminal:
+        terminal.until("call it? [y]es, [n]o: ")
+        terminal.type("y")
+        seen = terminal.until("answer it? [y]es, [n]o: ")
+        assert "the server of files.write_file asks, in its own words:" in seen
+        assert "  | Overwrite?\\u{1B}[2J" in seen
+        assert "  | It is \\u{202E}old." in seen
+        terminal.type("yes")
+        terminal.until("sure (boolean; really): ")
+        terminal.type("true")
+        terminal.until("why (string, may be left empty): ")
+        terminal.type("")
+        terminal.until("how (soft | hard, may be left empty): ")
+        terminal.type("soft")
+        code, out = terminal.end()
+    assert (code, json.loads(json.loads(out))) == (0, {"action": "accept", "content": {"how": "soft", "sure": True}})
+
+
+def test_an_answer_that_does_not_fit_is_not_sent(tmp_path: Path) -> None:
+    asking(tmp_path)
+    with Terminal(["mcp", "call", "files.write_file", BOTH, "--yes"], tmp_path) as terminal:
+        terminal.until("answer it? ")
+        terminal.type("y")
+        for field, typed in (("sure", "perhaps"), ("why", ""), ("how", "")):
+            terminal.until(f"{field} (")
+            terminal.type(typed)
+        code, out = terminal.end()
+        assert "not sent: the answer does not fit what was asked for" in terminal.seen
+    assert (code, json.loads(json.loads(out))["action"]) == (0, "decline")
+
+
+def test_no_is_no(tmp_path: Path) -> None:
+    asking(tmp_path)
+    with Terminal(["mcp", "call", "files.write_file", BOTH, "--yes"], tmp_path) as terminal:
+        terminal.until("answer it? ")
+        terminal.type("n")
+        code, out = terminal.end()
+    assert (code, json.loads(json.loads(out))) == (0, {"action": "decline"})
+
+
+def test_a_question_in_a_run_is_answered_on_the_terminal(tmp_path: Path) -> None:
+    asking(tmp_path)
+    with Terminal(["mcp", "pin"], tmp_path) as terminal:
+        assert terminal.end()[0] == 0
+    with Terminal(["run", ".", "put", "-q", "--", "--path", "a.txt", "--content", "x"], tmp_path) as terminal:
+        terminal.until("asks, in its own words:")
+        terminal.until("answer it? ")
+        terminal.type("y")
+        for field, typed in (("sure", "true"), ("why", "because"), ("how", "")):
+            terminal.until(f"{field} (")
+            terminal.type(typed)
+        code, out = terminal.end()
+    assert (code, json.loads(json.loads(out))["content"]) == (0, {"sure": True, "why": "because"})
+
+
+def test_a_no_at_the_terminal_calls_nothing(tmp_path: Path) -> None:
+    write(tmp_path, desk(log="requests.log"))
+    with Terminal(["mcp", "call", "files.write_file", BOTH], tmp_path) as terminal:
+        terminal.until("files.write-file may change something:")
+        terminal.until("call it? ")
+        terminal.type("n")
+        code, out = terminal.end()
+    assert (code, out) == (1, "")
+    assert calls(tmp_path) == []
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+def test_without_a_terminal_nobody_answers(ael: Ael, allowed: bool) -> None:
+    """The server is not told that somebody would: an honest one does not ask."""
+    asking(ael.folder, allowed=allowed)
+    ael.write({"state.json": json.dumps({**STATE, "log": "requests.log"})})
+    assert ael("mcp", "call", "files.write_file", BOTH, "--yes").code == 0
+    hello = next(line for line in (ael.folder / "requests.log").read_text().splitlines() if '"initialize"' in line)
+    assert "elicitation" not in json.loads(hello)["params"]["capabilities"]
+
+
+def test_a_pin_is_agreed_to_on_the_terminal(tmp_path: Path) -> None:
+    write(tmp_path, desk())
+    with Terminal(["mcp", "pin"], tmp_path) as terminal:
+        assert terminal.end()[0] == 0
+    write(tmp_path, desk(tools=[{**READ, "description": "Read a file!"}, WRITE]))
+    before = (tmp_path / "ael.lock").read_bytes()
+    with Terminal(["mcp", "pin"], tmp_path) as terminal:
+        terminal.until("pin it as it is now? ")
+        terminal.type("no")
+        code, out = terminal.end()
+    assert code == 1
+    assert "  description:\n    - Read a file.\n" in out
+    assert (tmp_path / "ael.lock").read_bytes() == before
+    with Terminal(["mcp", "pin"], tmp_path) as terminal:
+        terminal.until("pin it as it is now? ")
+        terminal.type("y")
+        assert terminal.end()[0] == 0
+    assert "Read a file!" in (tmp_path / "ael.lock").read_text()
+
+
+def test_a_secret_that_the_server_says_again_is_masked(ael: Ael, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fault kind K41."""
+    token = "tok-0123456789abcdef"
+    monkeypatch.setenv("DESK_TOKEN", token)
+    failing = {"isError": True, "content": [{"type": "text", "text": f"bad token {token}"}]}
+    said = {"content": [{"type": "text", "text": f"your token is {token}"}]}
+    ael.write(
+        desk(
+            tools=[{**READ, "description": f"Uses {token}."}, WRITE],
+            answers={"read_file": failing, "write-file": said},
+        )
+    )
+    deploy = (ael.folder / "deploy.ael").read_text().replace('"state.json")', '"state.json", env: ["T": secret("T")])')
+    ael.write({"deploy.ael": deploy + 'secret T = env("DESK_TOKEN")\n'})
+    calls_ = (["call", "files.read_file", FILE], ["call", "files.write_file", BOTH, "--yes"])
+    for words in (["list"], ["list", "--format", "json"], ["diff"], ["reconnect"], *calls_):
+        ended = ael("mcp", *words)
+        assert token not in ended.out + ended.err
+    assert "your token is ***" in ended.out
 
 
 def test_odd_tools_are_refused_alone(ael: Ael) -> None:
