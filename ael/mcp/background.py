@@ -32,10 +32,10 @@ _CHANGES: Mapping[str, str] = {
 
 
 class Background:
-    """The tasks of a session that belong to no caller. `hold` is told when a person is asked, and when no longer."""
+    """The tasks of a session that belong to no caller. `hold` is told 1 when a person is asked, and -1 when no longer."""
 
     def __init__(
-        self, listener: Listener, limits: SessionLimits, transport: Transport, hold: Callable[[], None], *, elicitation: bool
+        self, listener: Listener, limits: SessionLimits, transport: Transport, hold: Callable[[int], None], *, elicitation: bool
     ) -> None:
         self.asking = 0
         self._listener = listener
@@ -74,7 +74,7 @@ class Background:
                     self._line(level if isinstance(level, str) and len(level) < 16 else "info", text)
             case "notifications/cancelled":
                 id = notice.params.get("requestId")
-                task = self._answering.get(id) if isinstance(id, int | str) else None
+                task = self._answering.get(id) if isinstance(id, int | str) and type(id) is not bool else None
                 if task is not None:
                     task.cancel()
 
@@ -172,12 +172,12 @@ class Background:
 
     async def _ask(self, question: Elicitation) -> Mapping[str, object]:
         self.asking += 1
-        self._hold()
+        self._hold(1)
         try:
             reply = await self._listener.elicit(question)
         finally:
             self.asking -= 1
-            self._hold()
+            self._hold(-1)
         return _reply(reply, question)
 
     # --- tasks

@@ -63,6 +63,7 @@ class Session:
         self._pending: dict[Id, Exchange] = {}
         self._background = Background(listener, limits, transport, self._hold, elicitation=elicitation)
         self._marks: dict[str, Marks] | None = None
+        self._unasked = 0
         self._reopening: asyncio.Task[None] | None = None
         self.reopen: Callable[[float], asyncio.Task[None]] | None = None
 
@@ -151,22 +152,34 @@ class Session:
         protocol: str | None = None,
         idle: float | None = None,
         on_progress: Progress | None = None,
+        repeat: bool = False,
         stream: bool = False,
         quiet: bool = False,
     ) -> tuple[Mapping[str, object], int]:
         """One request and its result, with the result's rough size. `until` in the loop's time; `protocol`: that of this request.
 
-        `stream`: it stays open for long; `quiet`: it is not to be told that it was given up. Raises `McpError`.
+        `repeat`: seeing it twice does no harm; `stream`: it stays open for long; `quiet`: the server need not be told that it was given
+        up. Raises `McpError`.
         """
         if self.closed is not None:
             raise McpError(self.closed.kind, self.closed.message)
-        exchange = self._exchange(method, params, until, meta, protocol or self.protocol, idle, on_progress is not None)
+        exchange = self._exchange(
+            method,
+            params,
+            until,
+            meta,
+            protocol or self.protocol,
+            idle,
+            not quiet and (on_progress is not None or idle is not None),
+        )
         exchange.on_progress = on_progress
         exchange.stream = stream
+        exchange.repeat = repeat
+        if self._background.asking:
+            exchange.hold(self._background.asking)
         self._pending[exchange.id] = exchange
         try:
-            due = exchange.due(waiting=not self._background.asking)
-            async with asyncio.timeout_at(None if due == inf else due) as limit:
+            async with asyncio.timeout_at(None if until == inf else until) as limit:
                 exchange.limit = limit
                 await self.transport.send(exchange)
                 await exchange.wait()
@@ -196,7 +209,7 @@ class Session:
     ) -> Exchange:
         id = next(self._ids)
         about: dict[str, object] = dict(meta or {})
-        if progress or idle is not None:
+        if progress:
             about["progressToken"] = id
         headers: list[str] = []
         if stateless(protocol):
@@ -245,27 +258,41 @@ class Session:
         self._background.tell("notifications/cancelled", body)
 
     async def _ask(
-        self, method: str, params: Mapping[str, object], until: float, *, repeat: bool, **options: object
+        self,
+        method: str,
+        params: Mapping[str, object],
+        until: float,
+        *,
+        repeat: bool,
+        meta: Mapping[str, object] | None = None,
+        idle: float | None = None,
+        on_progress: Progress | None = None,
     ) -> tuple[Mapping[str, object], int]:
-        """A request; `repeat`: it may go out anew on a new session where the server no longer knew the old one."""
-        try:
-            return await self.request(method, params, until, **options)  # type: ignore[arg-type]
-        except McpError as problem:
-            if not _session_gone(problem, self.transport):
-                raise
-            if not repeat or self.reopen is None:
-                # Not carried out, and for the caller to repeat: on a new connection whose definitions are compared first.
-                self.end(problem.kind, problem.message)
-                raise
-        await self._open_anew(until)
-        return await self.request(method, params, until, **options)  # type: ignore[arg-type]
+        """A request; one that may be repeated goes out anew on a new session where the server no longer knew the old one."""
+        for again in (repeat, False):
+            if self._reopening is not None and not self._reopening.done():
+                await self._reopened()
+            try:
+                return await self.request(method, params, until, meta=meta, idle=idle, on_progress=on_progress, repeat=repeat)
+            except McpError as problem:
+                if not _session_gone(problem, self.transport):
+                    raise
+                if not again or self.reopen is None:
+                    # Not carried out, and for the caller to repeat: on a new connection whose definitions are compared first.
+                    self.retire(problem)
+                    raise
+            # Once for all who found it gone.
+            if self._reopening is None or self._reopening.done():
+                self._reopening = self.reopen(until)
+            await self._reopened()
+        raise AssertionError("the second turn returns or raises")
 
-    async def _open_anew(self, until: float) -> None:
-        """Begin a new session, once for all who found the old one gone."""
-        assert self.reopen is not None
-        if self._reopening is None or self._reopening.done():
-            self._reopening = self.reopen(until)
-        await asyncio.shield(self._reopening)
+    async def _reopened(self) -> None:
+        assert self._reopening is not None
+        try:
+            await asyncio.shield(self._reopening)
+        except McpError as problem:
+            raise McpError(problem.kind, problem.message, status=problem.status, retry_after=problem.retry_after) from None
 
     async def _rounds(
         self,
@@ -294,12 +321,20 @@ class Session:
     # --- what comes in
 
     def message(self, message: Message, size: int) -> None:
+        self._unasked += 1
+        if self._unasked > self.limits.unasked:
+            # Each is cheap, and there is no end of them.
+            self.end(FaultKind.TOO_LARGE, f"the server sent more than {self.limits.unasked:,} messages that nobody asked for")
+            if self._unasked == self.limits.unasked + 1:
+                self._background.start(self.transport.close(), "MCP: a server that floods")
+            return
         match message:
             case Reply():
                 exchange = None if message.id is None else self._pending.get(message.id)
                 if exchange is None:
                     self._background.note("a reply to no request of this side was skipped")
                 else:
+                    self._unasked = 0
                     exchange.settle(message, size)
             case Notice(method="notifications/progress"):
                 self._progress(message.params)
@@ -327,19 +362,24 @@ class Session:
     def note(self, text: str) -> None:
         self._background.note(text)
 
+    def retire(self, problem: McpError) -> None:
+        """It can be used no more; what is under way may still end well."""
+        if self.closed is None:
+            self.closed = problem
+
     def end(self, kind: FaultKind, text: str) -> None:
         """It can be used no more: whoever waits for an answer learns it now."""
         if self.closed is None:
             self.closed = McpError(kind, text)
-            for exchange in list(self._pending.values()):
-                exchange.fail(kind, text)
+        for exchange in list(self._pending.values()):
+            exchange.fail(kind, text)
 
     def _progress(self, params: Mapping[str, object]) -> None:
         token = params.get("progressToken")
-        exchange = self._pending.get(token) if isinstance(token, int | str) else None
+        exchange = self._pending.get(token) if isinstance(token, int | str) and type(token) is not bool else None
         if exchange is None:
             return
-        exchange.extend(waiting=not self._background.asking)
+        exchange.extend()
         how_far, of, what = params.get("progress"), params.get("total"), params.get("message")
         if exchange.on_progress is not None and isinstance(how_far, int | float) and not isinstance(how_far, bool):
             total = float(of) if isinstance(of, int | float) and not isinstance(of, bool) else None
@@ -348,10 +388,10 @@ class Session:
             except Exception as problem:
                 self._background.note(f"what follows progress failed: {type(problem).__name__}")
 
-    def _hold(self) -> None:
+    def _hold(self, more: int) -> None:
         """A person is asked, or no longer: the silence of a server that waits for the answer is not idleness."""
         for exchange in self._pending.values():
-            exchange.extend(waiting=not self._background.asking)
+            exchange.hold(more)
 
     @property
     def _mirrors(self) -> bool:

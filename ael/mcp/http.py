@@ -14,7 +14,7 @@ import re
 from ael.mcp.endpoint import HttpEndpoint
 from ael.mcp.failure import McpError
 from ael.mcp.limits import SessionLimits
-from ael.mcp.message import BadMessage, Reply, decode
+from ael.mcp.message import BadMessage, Message, Reply, decode
 from ael.mcp.transport import Exchange, Receiver
 from ael.mcp.version import HEADER_EVENT, HEADER_METHOD, HEADER_SESSION, HEADER_VERSION, METHOD_NOT_FOUND, stateless
 from ael.mcp.web import Web
@@ -53,7 +53,7 @@ class HttpTransport:
         # In the stateless era a request brings all of its headers itself.
         headers = exchange.headers or self._headers()
         response = await self._web.ask(
-            "POST", exchange.body, headers, exchange.left, endless=exchange.stream, going_out=exchange.going_out
+            "POST", exchange.body, headers, exchange.left, endless=exchange.stream, resend=exchange.repeat, exchange=exchange
         )
         try:
             if response.status != 200:
@@ -74,13 +74,14 @@ class HttpTransport:
                 message = f"{self._web.base.origin} answers with {named}, neither JSON nor a stream of events{quoted}"
                 raise McpError(FaultKind.MALFORMED, message, sent=True, status=200)
         finally:
-            response.close(drain=True)
+            # One that was given up is closed there and then: in the stateless era that is what tells the server.
+            response.close(drain=exchange.done)
 
     async def tell(self, method: str, body: bytes, deadline: float) -> None:
         headers = self._headers()
         if self.protocol is not None and stateless(self.protocol):
             headers.append(header_line(HEADER_METHOD, method))
-        response = await self._web.ask("POST", body, headers, deadline)
+        response = await self._web.ask("POST", body, headers, deadline, resend=True)
         if response.status >= 300:
             raise await self._web.refusal(response)
         response.close(drain=True)
@@ -116,7 +117,7 @@ class HttpTransport:
         if self.session is not None:
             with contextlib.suppress(McpError, NetError, TimeoutError):
                 async with asyncio.timeout(_GOODBYE):
-                    (await self._web.ask("DELETE", None, self._headers(), _GOODBYE)).close(drain=True)
+                    (await self._web.ask("DELETE", None, self._headers(), _GOODBYE, resend=True)).close(drain=True)
         await self._web.close()
 
     # --- one answer
@@ -158,9 +159,15 @@ class HttpTransport:
 
     def _json(self, exchange: Exchange, body: bytes) -> None:
         try:
-            self._deliver(exchange, body)
+            messages = decode(body, self._limits.message)
         except BadMessage as problem:
             raise self._bad(problem) from None
+        if [(type(message), getattr(message, "id", 0)) for message in messages] == [(Reply, None)]:
+            # The server could not read the id; here it is known which request it was.
+            [reply] = messages
+            assert isinstance(reply, Reply)
+            exchange.settle(reply, len(body))
+        self._hand_on(exchange, messages, len(body))
         if not exchange.done:
             message = f"{self._web.base.origin} answers, but not the request that was sent"
             raise McpError(FaultKind.MALFORMED, message, sent=True)
@@ -173,7 +180,7 @@ class HttpTransport:
             try:
                 problem = await self._read(exchange, stream)
             finally:
-                response.close(drain=True)
+                response.close(drain=exchange.done)
             if exchange.done:
                 return
             trail.follow(stream)
@@ -213,13 +220,16 @@ class HttpTransport:
 
     def _deliver(self, exchange: Exchange | None, data: bytes) -> None:
         """Hand what came on to the session. Raises `BadMessage`."""
+        self._hand_on(exchange, decode(data, self._limits.message), len(data))
+
+    def _hand_on(self, exchange: Exchange | None, messages: list[Message], size: int) -> None:
         assert self._receiver is not None
-        for message in decode(data, self._limits.message):
+        for message in messages:
             if exchange is None:
-                self._receiver.message(message, len(data))
+                self._receiver.message(message, size)
                 continue
             exchange.reading = True
-            self._receiver.message(message, len(data))
+            self._receiver.message(message, size)
             exchange.reading = False
 
     # --- what the server says by itself
@@ -266,7 +276,7 @@ class HttpTransport:
         headers = self._headers()
         if last is not None:
             headers.append(header_line(HEADER_EVENT, last.decode("latin-1")))
-        response = await self._web.ask("GET", None, headers, _LONGEST_PAUSE, endless=True)
+        response = await self._web.ask("GET", None, headers, _LONGEST_PAUSE, endless=True, resend=True)
         kind = response.header(b"content-type").partition(";")[0].strip().lower()
         if response.status != 200 or kind != "text/event-stream":
             raise await self._web.refusal(response)

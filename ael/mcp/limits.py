@@ -26,6 +26,8 @@ class SessionLimits:
     noise: int = 256 * KIB
     noise_lines: int = 1_000
     """What a child process may print between two messages that is no message."""
+    unasked: int = 100_000
+    """Messages between two answers that are none: a server that never stops talking is left."""
     rounds: int = 10
     """How often one call may ask a person before it has to end."""
     asking: int = 8

@@ -103,10 +103,10 @@ async def _begin(session: Session, until: float, *, probe: bool) -> None:
 
 async def _discover(session: Session, until: float, version: str = STATELESS[-1], *, again: bool = True) -> bool:
     """Whether the server speaks the stateless protocol; then the session does. Raises `McpError` where nothing can be reached."""
-    loop = asyncio.get_running_loop()
     try:
-        limit = min(until, loop.time() + session.limits.probe)
-        result, _ = await session.request("server/discover", {}, limit, protocol=version, quiet=True)
+        result, _ = await session.request(
+            "server/discover", {}, until, protocol=version, idle=session.limits.probe, repeat=True, quiet=True
+        )
     except McpError as problem:
         offered = _offered(problem)
         mutual = newest(offered, STATELESS)
@@ -143,7 +143,7 @@ async def _subscribe(session: Session, wanted: Mapping[str, object]) -> None:
                 if key in wanted:
                     session.tell_changed(what)
         try:
-            await session.request("subscriptions/listen", {"notifications": wanted}, inf, stream=True, quiet=True)
+            await session.request("subscriptions/listen", {"notifications": wanted}, inf, repeat=True, stream=True, quiet=True)
         except McpError as problem:
             if problem.code is not None or problem.status is not None or session.closed is not None:
                 return
@@ -157,7 +157,7 @@ async def _initialize(session: Session, until: float, *, probed: bool) -> None:
     loop = asyncio.get_running_loop()
     params = {"protocolVersion": HANDSHAKE[-1], "capabilities": session.client_capabilities, "clientInfo": CLIENT}
     try:
-        result, _ = await session.request("initialize", params, until, quiet=True)
+        result, _ = await session.request("initialize", params, until, repeat=True, quiet=True)
     except ServerError as problem:
         # A slow server may have taken the first word after all, and now knows only the newer ones.
         mutual = newest(_offered(problem), STATELESS)
@@ -181,6 +181,9 @@ async def _reopen(session: Session, until: float) -> None:
     assert isinstance(session.transport, HttpTransport)
     session.transport.forget()
     await _initialize(session, until, probed=False)
+    # It may be another server by now: what was listed before is to be read, and compared, again.
+    for what in _SUBSCRIPTIONS:
+        session.tell_changed(what)
 
 
 # --- both

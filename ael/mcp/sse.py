@@ -34,7 +34,7 @@ class SseTransport:
 
     async def start(self, receiver: Receiver, deadline: float) -> None:
         self._receiver = receiver
-        response = await self._web.ask("GET", None, (), deadline, endless=True)
+        response = await self._web.ask("GET", None, (), deadline, endless=True, resend=True)
         kind = response.header(b"content-type").partition(";")[0].strip().lower()
         if response.status != 200 or kind != "text/event-stream":
             raise await self._web.refusal(response)
@@ -61,8 +61,8 @@ class SseTransport:
 
     async def _post(self, body: bytes, deadline: float, exchange: Exchange | None) -> None:
         headers = [] if self.protocol is None else [header_line(HEADER_VERSION, self.protocol)]
-        going_out = None if exchange is None else exchange.going_out
-        response = await self._web.ask("POST", body, headers, deadline, place=self._there, going_out=going_out)
+        repeat = exchange is None or exchange.repeat
+        response = await self._web.ask("POST", body, headers, deadline, place=self._there, resend=repeat, exchange=exchange)
         if response.status not in (200, 202, 204):
             raise await self._web.refusal(response)
         response.close(drain=True)

@@ -70,6 +70,8 @@ class StdioTransport:
         except (OSError, ValueError) as problem:
             # ValueError: a NUL in an argument. Neither text holds more than the command's name and the system's reason.
             reason = problem.strerror if isinstance(problem, OSError) and problem.strerror else type(problem).__name__
+            if endpoint.folder is not None and not endpoint.folder.is_dir():
+                reason = f"the folder `{bounded(str(endpoint.folder), 200)}` is not there"
             raise McpError(FaultKind.UNAVAILABLE, f"`{bounded(endpoint.command, 80)}` could not be started: {reason}") from None
         self._child = child
 
@@ -138,7 +140,7 @@ class _Child(asyncio.SubprocessProtocol):
         if self._gone is not None or self._input is None or self._input.is_closing():
             raise McpError(FaultKind.DISCONNECTED, self._gone or f"`{self._command}` has ended")
         if exchange is not None:
-            exchange.sent = True
+            exchange.going_out()
         self._input.write(body + b"\n")
         if self._input.get_write_buffer_size():
             self._blocked = exchange
@@ -238,10 +240,11 @@ class _Child(asyncio.SubprocessProtocol):
         if self._blocked is not None:
             # Its line never went out whole, so the server cannot have acted on it.
             self._blocked.sent = False
-        while self._turns:
-            turn = self._turns.popleft()
-            if not turn.done():
-                turn.set_result(None)
+        self._lose_turns()
+        out = None if self._transport is None else self._transport.get_pipe_transport(1)
+        if isinstance(out, asyncio.ReadTransport) and not out.is_closing():
+            # It may talk on; nobody listens.
+            out.pause_reading()
         self._receiver.lost(kind, message)
 
     async def end(self, seconds: float) -> None:

@@ -15,13 +15,13 @@ from ael.types.fault import FaultKind
 class Exchange:
     """One request from its sending to its end. Belongs to the task that waits for it; whoever reads replies settles it.
 
-    `sent`: the server may have seen it. `limit` is the one timer of the wait: its deadline, its idle limit, and what wakes it when the
-    answer comes another way than the one its task reads.
+    `sent`: the server may have seen it; `repeat`: seeing it twice does no harm; `stream`: it stays open for long. `limit` is the one
+    timer of the wait: its deadline, its idle limit, and what wakes it when the answer comes another way than the one its task reads.
     """
 
     __slots__ = (
-        *("_loop", "_waiter", "body", "deadline", "error", "headers", "id", "idle", "limit", "method"),
-        *("on_progress", "reading", "reply", "sent", "size", "status", "stream"),
+        *("_holds", "_loop", "_waiter", "body", "deadline", "error", "headers", "id", "idle", "limit", "method"),
+        *("on_progress", "reading", "repeat", "reply", "sent", "size", "status", "stream"),
     )
 
     def __init__(self, id: Id, method: str, body: bytes, headers: Sequence[str], deadline: float, idle: float | None) -> None:
@@ -33,6 +33,7 @@ class Exchange:
         self.idle = idle
         self.on_progress: Callable[[float, float | None, str], None] | None = None
         self.stream = False
+        self.repeat = False
         self.sent = False
         self.reading = False
         self.status: int | None = None
@@ -42,6 +43,7 @@ class Exchange:
         self.limit: asyncio.Timeout | None = None
         self._loop = asyncio.get_running_loop()
         self._waiter: asyncio.Future[None] | None = None
+        self._holds = 0
 
     @property
     def done(self) -> bool:
@@ -53,17 +55,24 @@ class Exchange:
         return self.deadline - self._loop.time()
 
     def going_out(self) -> None:
-        """From now on the server may see it."""
+        """From now on the server may see it, and its silence counts."""
         self.sent = True
+        self.extend()
 
-    def due(self, *, waiting: bool = True) -> float:
-        """When the wait ends if nothing happens, in the loop's time; not `waiting`: a person is asked, and only the deadline counts."""
-        return self.deadline if self.idle is None or not waiting else min(self.deadline, self._loop.time() + self.idle)
+    def hold(self, more: int) -> None:
+        """1: somebody else than the server is waited for (a person, a credential); -1: no longer. Meanwhile only the deadline counts."""
+        self._holds += more
+        self.extend()
 
-    def extend(self, *, waiting: bool = True) -> None:
+    def due(self) -> float:
+        """When the wait ends if nothing happens from now on, in the loop's time."""
+        counts = self.idle is not None and self.sent and not self._holds
+        return min(self.deadline, self._loop.time() + self.idle) if counts and self.idle is not None else self.deadline
+
+    def extend(self) -> None:
         """Something happened: the idle limit begins anew. The deadline stays (fault kind K23)."""
         if self.idle is not None and self.limit is not None and not self.done and not self.limit.expired():
-            self.limit.reschedule(self.due(waiting=waiting))
+            self.limit.reschedule(self.due())
 
     def settle(self, reply: Reply, size: int) -> None:
         """The answer is here, in a message of `size` bytes. A second one is dropped."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from email.utils import parsedate_to_datetime
 from urllib.parse import urljoin, urlsplit
 
 from ael.mcp.endpoint import HttpEndpoint
 from ael.mcp.failure import McpError
 from ael.mcp.limits import SessionLimits
+from ael.mcp.transport import Exchange
 from ael.net.address import AddressRules, Endpoint, parse_endpoint, rules
 from ael.net.client import Client, Target, Timeouts, header_line, target
 from ael.net.failure import NetError, NetKind
@@ -45,7 +48,7 @@ class Web:
         self._secrets = [value for value in endpoint.headers.values() if isinstance(value, Secret)]
         self._seen: set[str] = set()
         self._redact = Redactor(self._secrets)
-        self._targets: dict[tuple[str, str, bool], Target] = {}
+        self._targets: dict[tuple[str, str, bool, bool], Target] = {}
         try:
             self.base = Place.of(endpoint.url, self.allowed)
         except NetError as problem:
@@ -62,9 +65,13 @@ class Web:
         *,
         place: Place | None = None,
         endless: bool = False,
-        going_out: Callable[[], None] | None = None,
+        resend: bool = False,
+        exchange: Exchange | None = None,
     ) -> Response:
         """Send a request and give its answer, whatever its status but 401 and 403. The caller closes it. `deadline` in seconds.
+
+        `resend`: seeing it twice does no harm (a connection may be closed just as it is used again); `exchange` hears when it goes out,
+        and of the time that a credential takes.
 
         A request that was answered 401 or 403 was not carried out: it goes out again as long as the authorizer has something new (it
         ends that itself; a first token, a nonce and further scopes are three). A redirect within the server's origin that keeps the
@@ -73,16 +80,20 @@ class Web:
         place = place or self.base
         challenged = 0
         for _ in range(_HOPS + 1):
-            given = await self._credential(method, deadline)
+            with _held(exchange):
+                given = await self._credential(method, deadline)
             lines = [*headers, *_lines(given)]
             try:
-                where = self._target(method, place, endless)
+                where = self._target(method, place, endless, resend)
+                going_out = None if exchange is None else exchange.going_out
                 response = await self._client.send(where, () if body is None else (body,), lines, going_out=going_out)
             except NetError as problem:
                 message = f"{self.base.origin}: {problem.message}" if self.base.origin not in problem.message else problem.message
                 raise McpError(_KINDS[problem.kind], self.clean(message), sent=problem.sent) from None
             if response.status in (401, 403):
-                if challenged == _HOPS or not await self._challenge(response, given, deadline):
+                with _held(exchange):
+                    anew = challenged < _HOPS and await self._challenge(response, given, deadline)
+                if not anew:
                     raise await self.refusal(response)
                 challenged += 1
             elif response.status in (307, 308) or (response.status in (301, 302) and method == "GET"):
@@ -114,7 +125,7 @@ class Web:
     async def refusal(self, response: Response) -> McpError:
         """What a status that is no success means for the request. Closes the response."""
         status = response.status
-        after = retry_after(response.header(b"retry-after"))
+        after = retry_after(response.header(b"retry-after"), response.header(b"date"))
         quoted = await self.excerpt(response)
         sent = status >= 500 or status in _MAYBE or status == 303
         match status:
@@ -181,8 +192,8 @@ class Web:
             raise McpError(FaultKind.DENIED, message, status=response.status)
         return there
 
-    def _target(self, method: str, place: Place, endless: bool) -> Target:
-        key = (method, place.url, endless)
+    def _target(self, method: str, place: Place, endless: bool, resend: bool) -> Target:
+        key = (method, place.url, endless, resend)
         found = self._targets.get(key)
         if found is None:
             if len(self._targets) > 32:
@@ -192,7 +203,9 @@ class Web:
             most = _ENDLESS if endless else self._limits.answer
             headers = {**accept, **kind, **_above(self._endpoint.headers, ("accept", "content-type"))}
             try:
-                found = target(place.endpoint, place.suffix, headers, method=method, timeouts=self._timeouts, max_bytes=most)
+                found = target(
+                    place.endpoint, place.suffix, headers, method=method, timeouts=self._timeouts, resend=resend, max_bytes=most
+                )
             except ValueError as problem:
                 raise McpError(FaultKind.DENIED, self.clean(str(problem))) from None
             self._targets[key] = found
@@ -223,9 +236,27 @@ class Place:
         return self.origin == other.origin
 
 
-def retry_after(value: str) -> float | None:
-    """Seconds of a `Retry-After`; a date is left out, since no two clocks agree."""
-    return float(value) if value.isascii() and value.isdigit() and len(value) < 8 else None
+def retry_after(value: str, date: str) -> float | None:
+    """Seconds of a `Retry-After`; one that is a time counts from the answer's own `Date`, since no two clocks agree."""
+    if value.isascii() and value.isdigit():
+        return float(value) if len(value) < 8 else None
+    try:
+        return max(0.0, (parsedate_to_datetime(value) - parsedate_to_datetime(date)).total_seconds())
+    except (TypeError, ValueError):
+        return None
+
+
+@contextmanager
+def _held(exchange: Exchange | None) -> Iterator[None]:
+    """While a credential is waited for, the server's silence does not count."""
+    if exchange is None:
+        yield
+        return
+    exchange.hold(1)
+    try:
+        yield
+    finally:
+        exchange.hold(-1)
 
 
 def _above(given: Mapping[str, str | Secret], own: Sequence[str]) -> dict[str, str | Secret]:

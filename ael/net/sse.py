@@ -29,36 +29,48 @@ class EventParser:
     stream is opened again.
     """
 
-    __slots__ = ("_buffer", "_limit", "_start", "last_id", "retry")
+    __slots__ = ("_held", "_last", "_limit", "_parts", "_size", "_start", "last_id", "retry")
 
     def __init__(self, limit: int = MAX_EVENT_BYTES) -> None:
         self.last_id: bytes | None = None
         self.retry: int | None = None
-        self._buffer = b""
         self._limit = limit
         self._start = True
+        self._held = b""
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._last = b""
 
     def feed(self, data: bytes) -> list[Event]:
-        """The events that `data` completes. Raises `NetError` when one grows over the limit."""
-        buffer = self._buffer + data if self._buffer else data
+        """The events that `data` completes, in time linear in what comes. Raises `NetError` when one grows over the limit."""
+        if self._held:
+            data, self._held = self._held + data, b""
         if self._start:
-            if len(buffer) < 3 and b"\xef\xbb\xbf".startswith(buffer):
-                self._buffer = buffer
+            if len(data) < 3 and b"\xef\xbb\xbf".startswith(data):
+                self._held = data
                 return []
             self._start = False
-            buffer = buffer.removeprefix(b"\xef\xbb\xbf")
-        held = b""
-        if b"\r" in buffer:
-            if buffer.endswith(b"\r"):
+            data = data.removeprefix(b"\xef\xbb\xbf")
+        if b"\r" in data:
+            if data.endswith(b"\r"):
                 # Its line feed may come with the next piece.
-                buffer, held = buffer[:-1], b"\r"
-            buffer = buffer.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-        *blocks, rest = buffer.split(b"\n\n")
-        self._buffer = rest + held
-        if len(self._buffer) > self._limit or any(len(block) > self._limit for block in blocks):
-            raise NetError(
-                NetKind.TOO_LARGE, f"an event of the stream is longer than {self._limit} bytes", sent=True, received=True
-            )
+                data, self._held = data[:-1], b"\r"
+            data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        if not data:
+            return []
+        # Only a blank line ends an event, so until there is one the pieces wait as they are.
+        ends = b"\n\n" in data or (self._last == b"\n" and data.startswith(b"\n"))
+        self._last = data[-1:]
+        self._parts.append(data)
+        self._size += len(data)
+        if not ends:
+            if self._size > self._limit:
+                raise self._too_long()
+            return []
+        *blocks, rest = b"".join(self._parts).split(b"\n\n")
+        self._parts, self._size = [rest], len(rest)
+        if len(rest) > self._limit or any(len(block) > self._limit for block in blocks):
+            raise self._too_long()
         events = []
         for block in blocks:
             if block.startswith(b"data: ") and b"\n" not in block:
@@ -66,6 +78,10 @@ class EventParser:
             elif (event := self._event(block)) is not None:
                 events.append(event)
         return events
+
+    def _too_long(self) -> NetError:
+        message = f"an event of the stream is longer than {self._limit} bytes"
+        return NetError(NetKind.TOO_LARGE, message, sent=True, received=True)
 
     def _event(self, block: bytes) -> Event | None:
         name, data = b"", []

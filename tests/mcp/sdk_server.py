@@ -93,7 +93,8 @@ def main() -> None:
     if sys.argv[1] == "stdio":
         server.run("stdio")
         return
-    with socket.socket() as listening:
+    # The protocol is named, so that the loop turns off the delay of small packets on what it accepts.
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listening:
         listening.bind(("127.0.0.1", 0))
         print(listening.getsockname()[1], flush=True)
         config = uvicorn.Config(Both(), log_level="error", timeout_graceful_shutdown=1)
