@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import shutil
 import sqlite3
 import sys
 from importlib.metadata import PackageNotFoundError, version
@@ -14,7 +15,9 @@ from pathlib import Path
 from ael import __version__
 from ael.diagnostics.diagnostic import Bag
 from ael.models.registry import PROVIDERS
+from ael.project.load import entry_file
 from ael.project.program import check_paths
+from ael.project.servers import DeclaredServer, Servers, open_servers
 from ael.project.shipped import shipped
 
 _OK, _NO = "ok", "--"
@@ -27,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Look, and print a line for each finding. Exit code 1 when something that AEL needs is missing."""
-    lines = [*_installation(), *_optional(), *_keys(), *_program(args.path)]
+    lines = [*_installation(), *_optional(), *_keys(), *_program(args.path), *_servers(args.path)]
     for mark, text in lines:
         print(f"{mark:>4}  {text}")
     return 1 if any(mark == "FAIL" for mark, _ in lines) else 0
@@ -77,3 +80,25 @@ def _program(path: Path) -> list[tuple[str, str]]:
         shows = "1 error: `ael check` shows it" if bag.errors == 1 else f"{bag.errors} errors: `ael check` shows them"
         return [(_NO, f"the program here has {shows}")]
     return [(_OK, f"the program here checks ({modules} {'module' if modules == 1 else 'modules'})")]
+
+
+def _servers(path: Path) -> list[tuple[str, str]]:
+    """The MCP servers of the program here: bound, startable, pinned. Nothing is connected: `ael mcp reconnect` does that."""
+    if not entry_file(path).is_file():
+        return []
+    found = open_servers(path, Bag())
+    return [_server(found, server) for server in found.servers] if found is not None else []
+
+
+def _server(found: Servers, server: DeclaredServer) -> tuple[str, str]:
+    name, binding = f"MCP server {server.own}", server.binding
+    if binding is None:
+        return _NO, f"{name}: the deployment does not say where it is"
+    if binding.kind == "stdio" and shutil.which(binding.command) is None:
+        return _NO, f"{name}: there is no program `{binding.command}` on the PATH"
+    pins = found.pins.get(server.name)
+    pinned = frozenset() if pins is None else pins.tools.keys() | pins.prompts.keys()
+    missing = [wire for wire in (*server.tools.values(), *server.prompts.values()) if wire not in pinned]
+    if missing:
+        return _NO, f"{name}: {len(missing)} of what is used is not pinned: `ael mcp pin` does it"
+    return _OK, f"{name}: bound and pinned; `ael mcp reconnect {server.own}` sees if it answers"

@@ -17,6 +17,7 @@ from ael.diagnostics.codes import TITLES
 from ael.models.weights import KNOWN, WeightsError
 from ael.project.shipped import shipped
 from tests.cli.conftest import Ael, clean_environment
+from tests.cli.mcp_desk import desk
 
 GOOD = 'node main() -> Int {\n  1\n}\n\ntest "one is one" {\n  assert main() == 1\n}\n'
 
@@ -221,6 +222,17 @@ def test_doctor_of_a_broken_program_and_of_none(ael: Ael) -> None:
     assert "no AEL program in" in ael("doctor").out
     ael.write({"main.ael": "node main() -> Int {\n  nowhere\n}\n"})
     assert "the program here has 1 error: `ael check` shows it" in ael("doctor").out
+
+
+def test_doctor_tells_of_mcp_servers(ael: Ael) -> None:
+    ael.write(desk())
+    assert "  --  MCP server files: 2 of what is used is not pinned: `ael mcp pin` does it\n" in ael("doctor").out
+    assert ael("mcp", "pin").code == 0
+    assert "  ok  MCP server files: bound and pinned; `ael mcp reconnect files` sees if it answers\n" in ael("doctor").out
+    ael.write({"deploy.ael": 'command "no-such-program"\nmcp files = stdio("no-such-program")\n'})
+    assert "  --  MCP server files: there is no program `no-such-program` on the PATH\n" in ael("doctor").out
+    (ael.folder / "deploy.ael").unlink()
+    assert "  --  MCP server files: the deployment does not say where it is\n" in ael("doctor").out
 
 
 def test_doctor_says_what_is_missing(ael: Ael, monkeypatch: pytest.MonkeyPatch) -> None:
