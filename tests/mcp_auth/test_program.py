@@ -1,0 +1,108 @@
+"""A program whose deployment names a credential: what the server gets, and what neither models nor traces ever see."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from ael.run.bindings import Options
+from ael.run.outcome import Faulted, Value
+from ael.types.fault import FaultKind
+from tests.mcp.http_peer import Asked, HttpPeer, Out
+from tests.mcp.mcp_peer import NEW, OLD
+from tests.mcp_auth.authority import Authority
+from tests.mcp_auth.test_secrets import clean
+from tests.mcp_run.programs import Crm, finished, network, program
+from tests.net.loopback import Loopback
+
+SECRET = "robot-secret-4711"
+OAUTH = ', oauth: client_credentials(id: "robot", secret: secret("ROBOT"), scopes: ["crm.read"])'
+LOOK = [{"calls": [{"call": "crm__get_customer", "with": {"id": "c-1"}}]}, {"final": "Ada is 36."}]
+
+
+class Guarded:
+    """A peer that takes tokens of an authority only. `tokens` are those that calls came with."""
+
+    def __init__(self, inner: Crm, authority: Authority) -> None:
+        self.inner = inner
+        self.authority = authority
+        self.url = ""
+        self.tokens: list[str] = []
+
+    async def __call__(self, asked: Asked, out: Out) -> None:
+        token = asked.headers.get("authorization", "").removeprefix("Bearer ")
+        if asked.path == "/.well-known/oauth-protected-resource/mcp":
+            await out.reply(200, {"resource": self.url, "authorization_servers": [self.authority.issuer]})
+        elif token not in self.authority.tokens:
+            await out.reply(401, {"error": f"not {token} of {self.url}"}, www_authenticate="Bearer")
+        else:
+            if asked.method == "POST" and asked.message.get("method") == "tools/call":
+                self.tokens.append(token)
+            await self.inner(asked, out)
+
+
+@pytest.fixture
+def robot(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROBOT_SECRET", SECRET)
+
+
+@pytest.mark.feature("A9.11", "A9.15")
+@pytest.mark.parametrize("version", [OLD, NEW])
+def test_a_credential_is_named_and_the_model_sees_neither_it_nor_where_it_goes(tmp_path: Path, robot: None, version: str) -> None:
+    async def test() -> None:
+        authority, crm = Authority(), Crm(version)
+        guarded = Guarded(crm, authority)
+        async with Loopback(authority) as running, HttpPeer(guarded) as peer:
+            authority.url, guarded.url = running.url, peer.url
+            deploy = 'secret ROBOT = env("ROBOT_SECRET")\n' + network(peer, OAUTH)
+            async with program(tmp_path, deploy, script=LOOK) as made:
+                outcome = await made.run("main.look", {"id": "c-1"})
+                assert isinstance(outcome, Value), outcome
+                [token] = guarded.tokens
+                shown = made.said + repr(made.spans.spans) + repr(outcome)
+        clean(shown, [SECRET, token])
+        assert guarded.url not in made.said
+        assert guarded.url.partition("127.0.0.1")[2] not in made.said
+        assert authority.url not in shown
+        assert authority.token_requests[0]["scope"] == "crm.read"
+
+    finished(test)
+
+
+@pytest.mark.feature("A9.15")
+def test_runs_of_two_tenants_have_two_tokens_and_runs_of_one_share_one(tmp_path: Path, robot: None) -> None:
+    async def test() -> None:
+        authority = Authority()
+        guarded = Guarded(Crm(NEW), authority)
+        async with Loopback(authority) as running, HttpPeer(guarded) as peer:
+            authority.url, guarded.url = running.url, peer.url
+            deploy = 'secret ROBOT = env("ROBOT_SECRET")\n' + network(peer, OAUTH)
+            async with program(tmp_path, deploy) as made:
+                tenants = ["acme", "zenith"] * 3
+                outcomes = await asyncio.gather(
+                    *(made.run("main.customer", {"id": "c-1"}, Options(tenant=tenant, caller="lin")) for tenant in tenants)
+                )
+                assert all(isinstance(outcome, Value) for outcome in outcomes)
+        assert len(guarded.tokens) == 6
+        assert len(set(guarded.tokens)) == len(authority.token_requests) == 2
+
+    finished(test)
+
+
+def test_a_credential_that_is_not_taken_is_denied_without_being_shown(tmp_path: Path, robot: None) -> None:
+    async def test() -> None:
+        authority = Authority(clients={"robot": "another"})
+        guarded = Guarded(Crm(NEW), authority)
+        async with Loopback(authority) as running, HttpPeer(guarded) as peer:
+            authority.url, guarded.url = running.url, peer.url
+            deploy = 'secret ROBOT = env("ROBOT_SECRET")\n' + network(peer, OAUTH)
+            async with program(tmp_path, deploy) as made:
+                outcome = await made.run("main.customer", {"id": "c-1"})
+                assert isinstance(outcome, Faulted), outcome
+                assert outcome.kind is FaultKind.DENIED
+                clean(repr(outcome) + repr(made.spans.spans), [SECRET])
+        assert guarded.tokens == []
+
+    finished(test)
