@@ -14,7 +14,9 @@ from types import TracebackType
 
 from ael.hosting.failure import HostError
 from ael.hosting.models import bind_model, bind_models, model_name, prices_of, short_name
+from ael.hosting.runs import open_runs
 from ael.hosting.secrets import NoSecrets, Secrets
+from ael.journal.durable import DurableStore
 from ael.lower.lower import lower
 from ael.lower.unit import CompiledUnit
 from ael.models.preview import Unbound
@@ -40,12 +42,15 @@ class Host:
     bindings: Bindings
     engine: Engine
     warnings: tuple[str, ...] = ()
+    store: DurableStore | None = None
+    """Where the runs are kept; None: in memory, until the process ends."""
     _providers: list[ModelProvider] = field(default_factory=list)
     _stores: list[StorePort] = field(default_factory=list)
 
     async def close(self) -> None:
         """Release connections, child processes and files. Never fails: what cannot be closed is gone anyway."""
-        closing: list[ModelProvider | StorePort | RemoteServer] = [
+        closing: list[ModelProvider | StorePort | RemoteServer | DurableStore] = [
+            *([self.store] if self.store is not None else []),
             *self.bindings.servers.values(),
             *self._providers,
             *self._stores,
@@ -73,11 +78,12 @@ def open_host(
     models: Mapping[str, BoundModel] | None = None,
     servers: Mapping[str, RemoteServer] | None = None,
     also: Sequence[str] = (),
+    durable: bool = False,
 ) -> Host:
     """Bind everything that `entry` (None: the whole program) can reach.
 
     `models` and `servers` replace those of the deployment (tests do that), `script` makes a provider of a `script` statement, `also`
-    names secrets that are read although no binding needs them.
+    names secrets that are read although no binding needs them. `durable`: runs are kept where the deployment says.
     Raises `HostError`. Nothing is sent and no file is written yet.
     """
     program, deployment = opened.program, opened.deployment
@@ -90,6 +96,7 @@ def open_host(
     bound = bind_models(opened, names, secrets, warnings) if models is None else dict(models)
     stores = {name: _store(deployment, name) for name in program.stores}
     clock = SystemClock()
+    store = open_runs(deployment, secrets, warnings) if durable else None
     bindings = Bindings(
         models=bound,
         stores=stores,
@@ -98,6 +105,8 @@ def open_host(
         provides=deployment.services,
         tools=deployment.tools,
         approver=approver,
+        approval_timeout=deployment.runs.approval,
+        parks_uncertain=deployment.runs.park_uncertain,
         prices=prices_of(bound, deployment),
         settings=deployment.settings,
         secrets=secrets.known,
@@ -110,7 +119,7 @@ def open_host(
         script=script,
     )
     providers = list({id(model.provider): model.provider for model in bound.values()}.values())
-    return Host(opened, unit, bindings, Engine(unit, bindings), tuple(warnings), providers, list(stores.values()))
+    return Host(opened, unit, bindings, Engine(unit, bindings), tuple(warnings), store, providers, list(stores.values()))
 
 
 def open_preview(opened: Opened, names: frozenset[str]) -> Host:
@@ -142,7 +151,7 @@ def open_preview(opened: Opened, names: frozenset[str]) -> Host:
         limits=deployment.limits,
     )
     providers = list({id(model.provider): model.provider for model in bound.values()}.values())
-    return Host(opened, unit, bindings, Engine(unit, bindings), tuple(warnings), providers)
+    return Host(opened, unit, bindings, Engine(unit, bindings), tuple(warnings), None, providers)
 
 
 def _store(deployment: Deployment, name: str) -> StorePort:

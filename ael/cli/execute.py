@@ -16,7 +16,9 @@ from ael.cli.approve import FixedApprover, TerminalApprover
 from ael.cli.progress import Progress, clean, json_text
 from ael.cli.report import use_colour
 from ael.cli.trace import lines, plain
+from ael.durable.execute import Execution, Taken, new_owner
 from ael.host import Host, HostError, open_host
+from ael.journal.durable import StoreError
 from ael.project.program import Opened
 from ael.run.bindings import Options, system_user
 from ael.run.outcome import DeclaredError, Faulted, Outcome, Suspended, Unsettled, Value, to_json
@@ -40,13 +42,17 @@ def execute(opened: Opened, entry: str, values: Mapping[str, object], args: argp
     """Run `entry` and print how it ended. Gives the exit code."""
     spans = SpanList()
     try:
-        host = open_host(opened, entry, approver=_approver(opened, args), sinks=[spans] if args.trace else [])
+        host = open_host(opened, entry, approver=_approver(opened, args), sinks=[spans] if args.trace else [], durable=True)
     except HostError as error:
         tell(error)
         return 2
     for warning in host.warnings:
         print(f"warning: {warning}", file=sys.stderr)
-    outcome, signalled = asyncio.run(_run(host, entry, values, args))
+    try:
+        outcome, signalled = asyncio.run(_run(host, entry, values, args))
+    except (StoreError, Taken) as error:
+        print(f"error[AEL0904]: {error}", file=sys.stderr)
+        return 1
     if args.trace:
         _print_trace(spans, args)
     code = print_outcome(outcome, whole=args.json)
@@ -72,12 +78,21 @@ async def _run(
 ) -> tuple[Outcome, signal.Signals | None]:
     """The outcome, and the signal that came while it ran."""
     progress = Progress(colour=use_colour(), verbose=not args.quiet)
+    options = Options(content=args.content, on_event=progress)
     async with host:
-        run = host.engine.start(entry, values, Options(content=args.content, on_event=progress))
+        execution = held = None
+        if host.store is None:
+            run = host.engine.start(entry, values, options)
+        else:
+            execution = Execution(host.engine, host.store, new_owner(), host.opened.deployment.runs.lease)
+            held = execution.fresh(entry, values, options)
+            run = execution.start(held, options, values)
         interrupt = _Interrupt(run, asyncio.get_running_loop())
         before = {number: _caught(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
-            return await run.outcome(), interrupt.told
+            if execution is None or held is None:
+                return await run.outcome(), interrupt.told
+            return await execution.conclude(held, run), interrupt.told
         finally:
             for number, handler in before.items():
                 if _PIPES:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
@@ -14,10 +15,13 @@ from ael.journal.database import DatabaseStore
 from ael.journal.sqlite import SqliteDatabase
 from ael.journal.writer import Database
 from ael.project.deployment import Deployment
+from ael.project.runs import DEFAULT_PATH
 
 
-def open_runs(deployment: Deployment, secrets: Secrets) -> DatabaseStore | None:
+def open_runs(deployment: Deployment, secrets: Secrets, warnings: list[str]) -> DatabaseStore | None:
     """The durable store of a deployment; None where its runs are kept in memory. Nothing is opened before it is needed.
+
+    A deployment that says nothing of its runs keeps them in memory where its folder cannot be written, with a warning.
 
     Raises `HostError` for a secret that is missing, and for PostgreSQL without its package.
     """
@@ -28,6 +32,9 @@ def open_runs(deployment: Deployment, secrets: Secrets) -> DatabaseStore | None:
             return None
         case "sqlite":
             path = Path(deployment.folder, binding.path)
+            if binding.path == DEFAULT_PATH and not _writable(path):
+                warnings.append(f"runs are kept in memory only: {path.parent} cannot be written (see `runs` in the deployment)")
+                return None
             connect = partial(SqliteDatabase, path)
         case "postgres":
             assert binding.secret is not None
@@ -37,3 +44,11 @@ def open_runs(deployment: Deployment, secrets: Secrets) -> DatabaseStore | None:
             postgres = import_module("ael.journal.postgres")
             connect = partial(postgres.PostgresDatabase, address)
     return DatabaseStore(connect)
+
+
+def _writable(path: Path) -> bool:
+    """Whether the file can be made or written: looked at before a run begins, not in the middle of one."""
+    for place in (path, *path.parents):
+        if place.exists():
+            return os.access(place, os.W_OK)
+    return False
