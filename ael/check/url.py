@@ -15,11 +15,13 @@ _PRIVATE = re.compile(
     r"0\.|10\.|127\.|169\.254\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])\."
 )
 _PRIVATE_6 = re.compile(r"\[(?:::1?|[fF][cCdD].*|[fF][eE][89abAB].*|::[fF]{4}:.*)\]")
-_CREDENTIAL = re.compile(
-    r"(?:^|[_\-.]|(?<=[a-z]))(?:key|token|secret|password|passwd|credentials?|auth|authorization|cookie|bearer|signature|apikey)s?"
-    r"(?:$|[_\-.])",
-    re.IGNORECASE,
-)
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_CREDENTIALS = frozenset(
+    {
+        "key", "token", "secret", "password", "passwd", "credential", "auth", "authorization", "cookie", "bearer", "signature",
+        "apikey", "accesstoken", "authtoken",
+    }
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,8 @@ class UrlProblem:
 
 def names_credential(name: str) -> bool:
     """Whether what is called so (a header, a variable, a parameter of a URL) is a credential: `X-Api-Key`, `GITHUB_TOKEN`."""
-    return _CREDENTIAL.search(name) is not None
+    words = [word.lower() for word in _WORD.findall(name)]
+    return any(word in _CREDENTIALS or word.removesuffix("s") in _CREDENTIALS for word in words)
 
 
 def url_problem(url: str, hosts: Collection[str] | None) -> UrlProblem | None:

@@ -12,6 +12,7 @@ from ael.diagnostics.diagnostic import Bag
 from ael.project import program
 from ael.project.cache import CheckCache
 from ael.project.program import check_paths
+from tests.programs import lock_of
 
 MAIN = "use ./other.{word}\n\nnode main() -> String {\n  let unused = 1\n  word()\n}\n"
 OTHER = 'pub fn word() -> String {\n  "word"\n}\n'
@@ -74,6 +75,36 @@ def test_a_deployment_that_comes_or_changes_checks_it_again(folder: Path, monkey
     assert count.look(folder)[0] == 0
     (folder / "deploy.ael").write_text("default stepss 3\n")
     assert count.look(folder) == (1, ["AEL0814 Position(line=1, column=9)", "AEL1101 Position(line=4, column=7)"])
+
+
+SERVER = "permission a.b\n\nmcp crm {\n  tool find needs a.b repeat idempotent\n}\n"
+FIND = '{"main.crm": {"tools": [{"name": "find", "inputSchema": {"type": "object"}}]}}'
+
+
+@pytest.mark.feature("D4")
+@pytest.mark.parametrize("pack", [False, True])
+def test_a_lock_that_changes_comes_or_goes_checks_it_again(folder: Path, monkeypatch: pytest.MonkeyPatch, pack: bool) -> None:
+    count = Count(monkeypatch)
+    (folder / "main.ael").write_text(SERVER)
+    if pack:
+        (folder / "pack.ael").write_text("pack work {\n}\n")
+    lock = folder / "ael.lock"
+    not_pinned = ["AEL1203 Position(line=3, column=5)"]
+    assert count.look(folder)[1] == not_pinned
+    assert count.look(folder)[0] > 0, "an error is never remembered"
+    lock.write_text(lock_of(FIND))
+    count.look(folder)
+    assert count.look(folder) == (0, [])
+    lock.write_text(lock_of(FIND.replace('"inputSchema"', '"annotations": {"idempotentHint": false}, "inputSchema"')))
+    assert count.look(folder)[1] == ["AEL1220 Position(line=4, column=23)"]
+    assert count.look(folder) == (0, ["AEL1220 Position(line=4, column=23)"])
+    lock.unlink()
+    assert count.look(folder)[1] == not_pinned
+    (folder / "main.ael").write_text("mcp crm {\n}\n")
+    assert count.look(folder)[1] == []
+    assert count.look(folder)[0] == 0
+    lock.write_text("{")
+    assert count.look(folder)[1] == ["AEL1201 Position(line=1, column=1)"]
 
 
 def test_a_program_with_an_error_is_never_remembered(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
