@@ -102,6 +102,23 @@ def test_a_server_that_dies_in_a_call_is_disconnected_with_its_last_words() -> N
     run(test())
 
 
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    async def test() -> None:
+        problem = await failing(open_session(child(folder=tmp_path / "gone"), Heard()), FaultKind.UNAVAILABLE, sent=False)
+        assert "gone` is not there" in problem.message
+
+    run(test())
+
+
+def test_a_child_that_never_stops_talking_is_left() -> None:
+    async def test() -> None:
+        async with opened(child(), limits=SessionLimits(unasked=2_000)) as session:
+            await failing(call(session, "flood", arguments={"count": 1_000_000}), FaultKind.TOO_LARGE, sent=True)
+            assert session.closed is not None
+
+    run(test())
+
+
 def test_last_words_are_masked_and_bounded() -> None:
     async def test() -> None:
         code = "import os,sys; sys.stderr.write('x' * 100_000 + '\\x1b[31m key ' + os.environ['KEY']); sys.exit(4)"

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import socket
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pytest
 
 from ael.mcp.endpoint import HttpEndpoint
 from ael.mcp.failure import McpError
-from ael.mcp.session import open_session
+from ael.mcp.session import SessionLimits, open_session
+from ael.mcp.web import retry_after
 from ael.types.fault import FaultKind
 from ael.types.value import Secret
 from tests.mcp.http_peer import Asked, HttpPeer, Out
@@ -294,3 +298,51 @@ def test_a_header_that_http_cannot_carry_is_denied_without_its_value() -> None:
             assert http.asked == []
 
     run(test())
+
+
+def test_the_time_that_a_credential_takes_is_no_silence_of_the_server() -> None:
+    class Slow(Tokens):
+        async def headers(self, deadline: float, *, method: str = "POST") -> Mapping[str, str | Secret]:
+            await asyncio.sleep(0.25)
+            return await super().headers(deadline, method=method)
+
+        async def challenged(self, status: int, challenges: Sequence[str], deadline: float, **more: Any) -> bool:
+            await asyncio.sleep(0.25)
+            return await super().challenged(status, challenges, deadline, **more)
+
+    async def test() -> None:
+        async with HttpPeer(guarded("token-new")) as http:
+            slow = Slow("token-old", "token-new")
+            async with opened(endpoint(http, authorizer=slow), limits=SessionLimits(probe=0.2)) as session:
+                assert texts(await call(session, idle=0.2)) == ["ok"]
+
+    run(test())
+
+
+@pytest.mark.feature("A9.13")
+@pytest.mark.parametrize("address", ["127.0.0.1", "10.1.2.3", "169.254.169.254", "::1", "::ffff:127.0.0.1"])
+def test_a_name_that_stands_for_a_private_address_is_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """K42: rebinding. The address is looked at after the name was looked up, and what was looked at is connected to."""
+
+    async def test() -> None:
+        loop = asyncio.get_running_loop()
+
+        async def look_up(host: str, port: int, **_: object) -> list[tuple[object, ...]]:
+            family = socket.AF_INET6 if ":" in address else socket.AF_INET
+            return [(family, socket.SOCK_STREAM, 6, "", (address, port))]
+
+        monkeypatch.setattr(loop, "getaddrinfo", look_up)
+        problem = await failing(open_session(HttpEndpoint("https://public.example/mcp"), Heard()), FaultKind.DENIED, sent=False)
+        assert "public.example" in problem.message
+
+    run(test())
+
+
+def test_retry_after_is_read_as_seconds_or_as_a_time() -> None:
+    now, later = "Mon, 30 Nov 2026 03:00:00 GMT", "Mon, 30 Nov 2026 03:01:30 GMT"
+    assert retry_after("12", "") == 12.0
+    assert retry_after(later, now) == 90.0
+    assert retry_after(now, later) == 0.0
+    for nothing in ("", "soon", "-1", "1e9", "9" * 30, "٣"):
+        assert retry_after(nothing, now) is None
+    assert retry_after(later, "") is None

@@ -52,6 +52,26 @@ def test_byte_by_byte() -> None:
     )
 
 
+def test_where_to_go_on_and_when_is_kept() -> None:
+    parser = EventParser()
+    assert parser.feed(b"data: a\n\n") == [Event(b"", b"a")]
+    assert (parser.last_id, parser.retry) == (None, None)
+    # An event without data says so too, and is none.
+    assert parser.feed(b"id: e-1\nretry: 500\n\nid: not yet") == []
+    assert (parser.last_id, parser.retry) == (b"e-1", 500)
+    assert parser.feed(b"\n\nid: with\0zero\nretry: soon\n\nretry: -1\n\nretry: 99999999999\n\n") == []
+    assert (parser.last_id, parser.retry) == (b"not yet", 500)
+
+
+def test_a_long_event_in_small_pieces_takes_time_linear_in_its_length() -> None:
+    """Copying all of it for each piece would be 40 GB."""
+    parser = EventParser()
+    for _ in range(20_000):
+        assert parser.feed(b"data: " + b"x" * 190 + b"\n") == []
+    [event] = parser.feed(b"\n")
+    assert len(event.data) == 20_000 * 191 - 1
+
+
 def test_an_endless_event_stops_at_the_limit() -> None:
     parser = EventParser(limit=1000)
     pieces = [parser.feed(b"data: " + b"x" * 100) for _ in range(9)]
