@@ -75,7 +75,6 @@ def test_caller_and_tenant_stand_in_every_run(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-@pytest.mark.feature("A14.7")
 def test_a_session_is_its_openers_alone(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with serving(opened(tmp_path, MAIN, DEPLOY)) as served:

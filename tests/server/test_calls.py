@@ -269,7 +269,6 @@ def test_a_call_ends_at_the_servers_time_limit(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-@pytest.mark.feature("A11.4")
 def test_no_more_calls_than_the_limit_run_at_once(tmp_path: Path) -> None:
     state = fresh()
 

@@ -82,7 +82,7 @@ def test_the_official_client_lists_calls_and_is_told_of_progress(program: Opened
     asyncio.run(over_http() if over == "http" else over_stdio())
 
 
-@pytest.mark.feature("A10.1", "B12")
+@pytest.mark.feature("A10.1")
 @pytest.mark.parametrize("over", ["http", "stdio"])
 def test_our_own_client_and_server_understand_each_other(program: Opened, over: str) -> None:
     async def talk(endpoint: HttpEndpoint | StdioEndpoint) -> None:

@@ -181,7 +181,6 @@ def test_compressed_and_mistyped_bodies_are_refused(program: Opened) -> None:
         ({"Origin": "http://localhost:5173"}, 200),
     ],
 )
-@pytest.mark.feature("A14.6")
 def test_wrong_hosts_and_origins_are_forbidden(program: Opened, headers: dict[str, str], status: int) -> None:
     async def scenario(served: Served) -> None:
         assert (await served.post(INITIALIZE, headers)).status == status
