@@ -64,40 +64,43 @@ def recursive(type: Type, definitions: Definitions) -> bool:
 def cyclic(type: Type, definitions: Definitions) -> frozenset[Named]:
     """The declared types inside of `type` that contain themselves, each edge looked at once (Tarjan's components, without recursion)."""
     found: set[Named] = set()
-    order: dict[Type, int] = {}
-    low: dict[Type, int] = {}
-    path: list[Type] = []
-    on_path: set[Type] = set()
-    work: list[tuple[Type, Iterator[Type]]] = []
+    # types by number: the hash of a large union is taken once for each place where it stands, not for each of its members
+    numbers: dict[Type, int] = {}
+    low: list[int] = []
+    path: list[tuple[int, Type]] = []
+    on_path: set[int] = set()
+    work: list[tuple[int, Type, Iterator[Type]]] = []
 
     def enter(node: Type) -> None:
-        order[node] = low[node] = len(order)
-        path.append(node)
-        on_path.add(node)
-        work.append((node, iter(parts(node, definitions))))
+        number = numbers[node] = len(numbers)
+        low.append(number)
+        path.append((number, node))
+        on_path.add(number)
+        work.append((number, node, iter(parts(node, definitions))))
 
     enter(type)
     while work:
-        node, following = work[-1]
+        number, node, following = work[-1]
         for part in following:
-            if part not in order:
+            seen = numbers.get(part)
+            if seen is None:
                 enter(part)
                 break
-            if part in on_path:
-                low[node] = min(low[node], order[part])
-                if part == node and isinstance(node, Named):
+            if seen in on_path:
+                low[number] = min(low[number], seen)
+                if seen == number and isinstance(node, Named):
                     found.add(node)
         else:
             work.pop()
             if work:
-                low[work[-1][0]] = min(low[work[-1][0]], low[node])
-            if low[node] == order[node]:
+                low[work[-1][0]] = min(low[work[-1][0]], low[number])
+            if low[number] == number:
                 component = [path.pop()]
-                while component[-1] != node:
+                while component[-1][0] != number:
                     component.append(path.pop())
-                on_path.difference_update(component)
+                on_path.difference_update(at for at, _ in component)
                 if len(component) > 1:
-                    found |= {part for part in component if isinstance(part, Named)}
+                    found |= {part for _, part in component if isinstance(part, Named)}
     return frozenset(found)
 
 

@@ -65,9 +65,7 @@ class _Builder:
     def __init__(self, root: Type, definitions: Definitions) -> None:
         self._root = root
         self._definitions = definitions
-        used = Counter(
-            part for inner in reachable(root, definitions) for part in parts(inner, definitions) if isinstance(part, Named)
-        )
+        used = _uses(root, definitions)
         inside = cyclic(root, definitions)
         shared = [t for t in reachable(root, definitions) if isinstance(t, Named) and (used[t] > 1 or t in inside)]
         self._keys = _keys([t.name for t in shared])
@@ -202,6 +200,22 @@ class _Builder:
                 members.append(_constants(literals))
         key = "oneOf" if union.rule == "one" else "anyOf"
         return members[0] if len(members) == 1 else {key: members}
+
+
+def _uses(root: Type, definitions: Definitions) -> Counter[Type]:
+    """How often each declared type is written, where it stands in another that has no name and is written more than once, too."""
+    used: Counter[Type] = Counter()
+    looked: Counter[Type] = Counter()
+    todo = [root]
+    while todo:
+        current = todo.pop()
+        # twice is enough to know that it is more than once
+        if looked[current] < (1 if isinstance(current, Named) else 2):
+            looked[current] += 1
+            inner = parts(current, definitions)
+            used.update(part for part in inner if isinstance(part, Named))
+            todo.extend(inner)
+    return used
 
 
 def _keys(names: list[str]) -> dict[str, str]:
