@@ -8,7 +8,9 @@ import sys
 from pathlib import Path
 
 from ael.editor.words import words
-from ael.project.template import files
+from ael.project import template, template_mcp
+
+TEMPLATES = {"tool": template.files, "mcp": template_mcp.files}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -16,6 +18,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", help="the pack's name, which is also its folder: lower_snake_case")
     parser.add_argument(
         "--in", dest="folder", type=Path, default=Path(), metavar="FOLDER", help="where to make it (default: here)"
+    )
+    parser.add_argument(
+        "--template", choices=TEMPLATES, default="tool", help="a tool written in AEL (the default), or one of an MCP server"
     )
 
 
@@ -33,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     if root.exists() and any(root.iterdir() if root.is_dir() else [root]):
         print(f"ael new: `{root}` is there already, and not empty", file=sys.stderr)
         return 2
-    for path, text in files(name).items():
+    for path, text in TEMPLATES[args.template](name).items():
         target = root / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")

@@ -118,6 +118,27 @@ def test_a_new_pack_checks_tests_and_runs_at_once(ael: Ael, monkeypatch: pytest.
     assert "ael check" in (ael.folder / "weather_desk" / "README.md").read_text()
 
 
+def test_a_new_pack_with_an_mcp_server(ael: Ael, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert ael("new", "word_desk", "--template", "mcp").code == 0
+    monkeypatch.chdir(ael.folder / "word_desk")
+    checked = ael("check")
+    assert (checked.code, checked.err) == (0, "1 module checked, no problems\n")
+    assert ael("fmt", "--check").code == 0
+    assert ael("test").err.endswith("1 passed, 0 failed\n")
+    ran = ael("run", ".", "--trace")
+    assert (ran.code, json.loads(ran.out)) == (0, "There are six words in it.")
+    assert "tool texts.count" in ran.err
+    assert ael("mcp", "diff").err == "nothing changed (1 pinned)\n"
+    before = Path("ael.lock").read_bytes()
+    assert ael("mcp", "pin").code == 0
+    assert (
+        json.loads(Path("ael.lock").read_bytes())["mcp"]["main.texts"]["tools"]
+        == json.loads(before)["mcp"]["main.texts"]["tools"]
+    )
+    called = ael("mcp", "call", "texts.count", '{"text": "to be"}')
+    assert json.loads(called.out) == {"words": 2, "characters": 5}
+
+
 @pytest.mark.parametrize("name", ["Weather", "a-b", "1a", "", "node", "a/b", "../a"])
 def test_a_name_that_is_none(ael: Ael, name: str) -> None:
     ended = ael("new", name)
