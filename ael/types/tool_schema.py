@@ -110,44 +110,49 @@ def _input(schema: dict[str, object], name: str) -> tuple[Imported, list[Paramet
     record = _record(made, name)
     if record is None:
         raise SchemaRefused("inputSchema", "", "no object can fit it")
+    whole = made
     if made.definitions.get(record.name) != record and isinstance(unchecked(made.type), UnionType | Named):
         definitions = {**made.definitions, record.name: record}
-        made = Imported(CheckedType(Named(record.name), checked_text(root)), definitions)
-    parameters = [_parameter(field) for field in renamed(list(record.fields)) if not isinstance(field.type, Never)]
+        whole = Imported(CheckedType(Named(record.name), checked_text(root)), definitions)
+    told = _record(made, name, declared=True) or record
+    parameters = [_parameter(field) for field in renamed(list(told.fields)) if not isinstance(field.type, Never)]
     if record.other is None or not any(_says_open(node) for node in _whole(root)):
-        return made, parameters, None
+        return whole, parameters, None
     extra = "extra"
     while any(extra in (one.name, one.wire) for one in parameters):
         extra += "_arguments"
     doc = "Arguments of other names, which the tool takes too."
-    return made, [*parameters, ParameterDef(extra, extra, MapType(record.other), optional=True, doc=doc)], extra
+    return whole, [*parameters, ParameterDef(extra, extra, MapType(record.other), optional=True, doc=doc)], extra
 
 
 def _parameter(field: FieldDef) -> ParameterDef:
     return ParameterDef(field.name, field.wire, field.type, field.optional, doc=field.doc)
 
 
-def _record(made: Imported, name: str) -> RecordDef | None:
-    """One record of all arguments: that of the schema, or one with the fields of all alternatives."""
+def _record(made: Imported, name: str, *, declared: bool = False) -> RecordDef | None:
+    """One record of all arguments: that of the schema, or one with the fields of all alternatives, wide enough for each.
+
+    With `declared` a field is what the alternatives say that name it, though others, open ones, would take anything there.
+    """
     records = list(_records(resolve(unchecked(made.type), made.definitions), made.definitions))
     if len(records) < 2:
         return records[0] if records else None
     wires = dict.fromkeys(field.wire for record in records for field in record.fields)
     others = [record.other for record in records if record.other is not None]
     other = any_of(others, made.definitions) if others else None
-    fields = [_merged(wire, records, made.definitions) for wire in wires]
+    fields = [_merged(wire, records, made.definitions, declared) for wire in wires]
     taken = f"{name}Arguments"
     while taken in made.definitions:
         taken += "_"
     return RecordDef(taken, tuple(renamed(fields)), other is not None, extra=None if isinstance(other, JsonType) else other)
 
 
-def _merged(wire: str, records: Sequence[RecordDef], definitions: Mapping[str, Definition]) -> FieldDef:
+def _merged(wire: str, records: Sequence[RecordDef], definitions: Mapping[str, Definition], declared: bool) -> FieldDef:
     found = [next((f for f in record.fields if f.wire == wire), None) for record in records]
     types = [
         field.type if field is not None else record.other
         for field, record in zip(found, records, strict=True)
-        if field is not None or record.other is not None
+        if field is not None or (record.other is not None and not declared)
     ]
     first = next(field for field in found if field is not None)
     optional = any(field is None or field.optional for field in found)

@@ -420,22 +420,23 @@ class TestK12:
         assert not fits({"type": "integer"}, True)
 
 
-class TestPredicates:
-    CLOCK = {
-        **OBJECT,
-        "properties": {"h": {"type": "integer", "multipleOf": 2}},
-        "required": ["h"],
-        "additionalProperties": False,
-    }
+CLOCK = {
+    **OBJECT,
+    "properties": {"h": {"type": "integer", "multipleOf": 2}},
+    "required": ["h"],
+    "additionalProperties": False,
+}
 
+
+class TestPredicates:
     def test_the_type_keeps_its_shape_and_the_predicate_stands_on_top(self) -> None:
-        made = import_schema(self.CLOCK, "t.R")
+        made = import_schema(CLOCK, "t.R")
         assert isinstance(made.type, CheckedType)
         assert made.type.inner == Named("t.R")
         assert made.definitions["t.R"] == RecordDef("t.R", (FieldDef("h", "h", IntType()),))
 
     def test_a_refusal_says_where_and_why(self) -> None:
-        made = import_schema(self.CLOCK, "t.R")
+        made = import_schema(CLOCK, "t.R")
         with pytest.raises(DecodeError) as caught:
             decoder(made.type, made.definitions)({"h": 3})
         (problem,) = caught.value.problems
@@ -443,7 +444,7 @@ class TestPredicates:
         assert "does not fit `multipleOf` of the schema" in problem.message
 
     def test_they_hold_on_the_way_out(self) -> None:
-        made = import_schema(self.CLOCK, "t.R")
+        made = import_schema(CLOCK, "t.R")
         write = encoder(made.type, made.definitions)
         assert write({"h": 4}) == {"h": 4}
         with pytest.raises(DecodeError):
