@@ -41,6 +41,7 @@ class CallPlan:
         "name",
         "output",
         "permission",
+        "prepares",
         "repeat",
         "retry",
         "runs_code",
@@ -76,6 +77,8 @@ class CallPlan:
         self.max_output = max_output
         self.sources = sources
         self.denied = False
+        self.prepares = False
+        """Whether `prepare` does something."""
         # Compiled code never awaits by itself: only then a thread has to watch the time limit.
         self.runs_code = False
         # A text without a bound of its own may be as long as the result's limit says, which is looked at where it is used.
@@ -86,6 +89,9 @@ class CallPlan:
     def body(self, scope: Scope, path: str, depth: int, step: Step, arguments: dict[str, object]) -> Coroutine[Any, Any, object]:
         """Run it once, under the rights of its body."""
         raise AssertionError(f"{type(self).__name__} has no body")
+
+    async def prepare(self, scope: Scope, path: str) -> None:
+        """What has to be there before a call begins; its time is not that of the call. Raises `Fault`: then nothing was sent."""
 
     # --- the same for all --------------------------------------------------------------------------------------------
 
@@ -111,6 +117,8 @@ class CallPlan:
             refusal = Fault(FaultKind.APPROVAL_DENIED, f"`{self.short}` has no approval for these arguments", path=step.path)
             step.fail(refusal)
             raise refusal
+        if self.prepares:
+            await self._prepared(scope, step)
         again = permission(scope, self, Check.PERMISSION_AGAIN)
         if again is not None:
             fault = again.as_fault(step.path)
@@ -154,6 +162,15 @@ class CallPlan:
         if span is not None:
             span.end("value", taint, {"arguments": arguments, "result": value}, key=step.key)
         return value, text
+
+    async def _prepared(self, scope: Scope, step: Step) -> None:
+        try:
+            await self.prepare(scope, step.path)
+        except Fault as fault:
+            taint = scope.seen | self.sources
+            step.fail(fault, taint)
+            scope.note(step.path, taint)
+            raise
 
     def interrupted(self, step: Step) -> bool:
         """Whether an earlier execution started this and left open what became of it.

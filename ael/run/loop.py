@@ -65,6 +65,8 @@ class Visit:
         """One turn: ask, and finish or answer its calls."""
         self._turn += 1
         path = f"{self._path}/turn{self._turn}"
+        if self._plan.servers:
+            await self._attach(path)
         account = self._scope.account
         last = account.take_step(self._scope.run.tell) == 0
         span = None
@@ -92,6 +94,13 @@ class Visit:
             return self._after_final(path, turn, last)
         return await self._after_calls(path, turn, last)
 
+    async def _attach(self, path: str) -> None:
+        """Before a model is asked, the servers of the tools that it is offered; what the journal holds needs none (A9.25)."""
+        journal = self._scope.run.journal
+        known = journal.last(path) if journal.continued else None
+        if known is None or known.ending is None:
+            await attach_all(self._scope, path, self._plan.servers)
+
     # --- asking ----------------------------------------------------------------------------------------------------
 
     async def _ask(self, path: str, last: bool, span: OpenSpan | None) -> tuple[ModelTurn, bool, Fault | None]:
@@ -111,7 +120,6 @@ class Visit:
                 self._talk.charge(used, link)
             cost, over = self._talk.charge(usage, link)
         else:
-            await attach_all(self._scope, plan.servers)
             if run.listening:
                 run.emit(TurnStarted(run.id, path, plan.short, self._talk.chain[0].name, self._turn))
             waiting = step.start()

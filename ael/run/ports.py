@@ -352,8 +352,8 @@ class Clock(Protocol):
 class Span:
     """A finished span of a trace. Times in seconds since the epoch; `sequence` counts the spans of the run as they begin.
 
-    `kind` is `run`, `node`, `turn`, `tool`, `operation`, `store`, `effect`, `approval`, `release`, `retry`; `outcome` is `value`, `error`,
-    `fault`, `uncertain` or `refused`.
+    `kind` is `run`, `node`, `turn`, `server` (being connected to one), `tool`, `operation`, `store`, `effect`, `approval`, `release`,
+    `retry`; `outcome` is `value`, `error`, `fault`, `uncertain` or `refused`.
     `attributes` are metadata (tokens, cost, model, reasons); `content` is filled only where the run opted in.
     """
 

@@ -13,7 +13,7 @@ from ael.run.repeat import LOST_ANSWER
 from ael.run.scope import Scope
 from ael.run.step import Step
 from ael.run.turn import replaced
-from ael.run.world import World
+from ael.run.world import World, short
 from ael.types.decode import decoder
 from ael.types.fault import Fault, FaultKind
 from ael.types.problem import DecodeError
@@ -66,7 +66,6 @@ class RemoteTool:
         if server is None:
             raise Fault(FaultKind.UNAVAILABLE, f"`{self._short}` is on a server that is bound to nothing here", final=True)
         form = self._form(arguments)
-        await attached(scope, self._remote.server, server)
         context = replace(context_of(scope, step, self._permission, bool), sending=self._sending(scope, step))
         try:
             answer = await server.call(self._remote, form, context, self._ask(scope, path, step))
@@ -75,6 +74,11 @@ class RemoteTool:
                 step.sent = False
             raise
         return self._value(answer)
+
+    async def attach(self, scope: Scope, path: str) -> None:
+        """Before the call begins: `attached`. A server that is not bound is told by the call."""
+        if self._server is not None:
+            await attached(scope, path, self._remote.server, self._server)
 
     # --- what goes out ------------------------------------------------------------------------------------------------
 
@@ -186,20 +190,32 @@ def lost(fault: Fault, step: Step) -> bool:
     return step.sent is not False and fault.kind in LOST_ANSWER
 
 
-async def attached(scope: Scope, name: str, server: RemoteServer) -> None:
+async def attached(scope: Scope, path: str, name: str, server: RemoteServer) -> None:
     """See to it that the server's definitions were compared with their pins in this run, before anything is sent (A9.5, A9.25)."""
     run = scope.run
-    if name not in run.attached:
+    if name in run.attached:
+        return
+    span = run.trace.begin("server", short(name), path, scope.span) if run.trace is not None else None
+    ending = "fault"
+    reason: str | None = "cancelled"
+    try:
         await server.attach(run.tenant, run.caller)
-        run.attached.add(name)
+        ending, reason = "value", None
+    except Fault as fault:
+        reason = fault.kind.value
+        raise
+    finally:
+        if span is not None:
+            span.end(ending, (), None, **({} if reason is None else {"reason": reason}))
+    run.attached.add(name)
 
 
-async def attach_all(scope: Scope, names: Sequence[str]) -> None:
+async def attach_all(scope: Scope, path: str, names: Sequence[str]) -> None:
     """The same for the servers of the tools that a node offers, before it asks its model. One that is bound to nothing has no word."""
     for name in names:
         server = scope.run.world.bindings.servers.get(name)
         if server is not None:
-            await attached(scope, name, server)
+            await attached(scope, path, name, server)
 
 
 def joined(parts: Sequence[RemotePart]) -> str:

@@ -82,6 +82,7 @@ class ToolPlan(CallPlan):
             max_output,
             sources(spec, short, self._remote),
         )
+        self.prepares = self._remote is not None
         self.spec = spec
         self.parallel = spec.parallel
         self.trusted = tuple([parameter.wire for parameter in spec.signature.parameters if parameter.trusted])
@@ -194,6 +195,10 @@ class ToolPlan(CallPlan):
         if self._extern is None:
             raise Fault(FaultKind.UNAVAILABLE, f"`{self.short}` has no implementation here", final=True)
         return self._extern.run(scope, step, self.spec.permission, arguments)
+
+    async def prepare(self, scope: Scope, path: str) -> None:
+        if self._remote is not None:
+            await self._remote.attach(scope, path)
 
     def lost(self, fault: Fault, step: Step) -> bool:
         """What is outside may have acted before it broke; a fault that it raises of its own will is its word."""

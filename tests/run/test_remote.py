@@ -16,7 +16,7 @@ from ael.run.trace import SpanList
 from ael.types.definition import FieldDef, RecordDef
 from ael.types.fault import Fault, FaultKind
 from ael.types.signature import Repeat
-from ael.types.spec import LimitSpec, RemoteSpec, RetrySpec
+from ael.types.spec import BudgetSpec, LimitSpec, RemoteSpec, RetrySpec
 from ael.types.type import FileType, IntType, ListType, MapType, Named, StringType, optional
 from ael.types.value import File
 from tests.run import helpers
@@ -203,13 +203,24 @@ def test_the_time_limit_of_a_tool_leaves_open_what_was_sent_only() -> None:
     tool = remote("get", repeat=Repeat.NEVER, timeout=20)
     uncertain_of(run(_calling(tool, FakeServer([hang])), "main"))
 
-    class Unattached(FakeServer):
-        async def attach(self, tenant: str, caller: str) -> None:
+    class Waiting(FakeServer):
+        async def call(self, spec: Any, arguments: Any, call: Any, ask: Any) -> RemoteAnswer:
             await asyncio.Event().wait()
+            raise AssertionError("unreachable")
 
-    server = Unattached([text("never")])
-    assert fault_of(run(_calling(tool, server), "main")).kind is FaultKind.TIMEOUT
-    assert server.calls == []
+    assert fault_of(run(_calling(tool, Waiting()), "main")).kind is FaultKind.TIMEOUT
+
+
+def test_connecting_has_the_time_of_the_run_not_that_of_the_call() -> None:
+    class Slow(FakeServer):
+        async def attach(self, tenant: str, caller: str) -> None:
+            await asyncio.sleep(0.1)
+
+    assert value_of(run(_calling(remote("get", timeout=50), Slow([text("ok")])), "main")) == "ok"
+    late = _calling(remote("get", repeat=Repeat.NEVER), Slow([text("ok")]))
+    fault = fault_of(run(late, "main", options=Options(budget=BudgetSpec(time=20))))
+    assert fault.kind is FaultKind.DEADLINE_EXCEEDED
+    assert "uncertain" not in fault.details
 
 
 def test_cancelling_a_run_while_it_connects_loses_nothing() -> None:
@@ -430,3 +441,57 @@ def test_an_answered_question_of_an_interrupted_call_is_not_asked_again() -> Non
     again, got = _asking()
     run(_calling(remote("get"), again, approver=FakeApprover(), journal=cut), "main", options=Options(run="r1"))
     assert got == [{"size": 3}]
+
+
+@pytest.mark.parametrize(("repeat", "again"), [(Repeat.NEVER, 0), (Repeat.RECONCILE, 0), (Repeat.IDEMPOTENT, 1)])
+def test_a_call_that_was_interrupted_is_sent_again_only_where_it_may_be(repeat: Repeat, again: int) -> None:
+    held: list[Any] = []
+    first = FakeServer([text("T-1")])
+    run(
+        _calling(remote("get", repeat=repeat), first, journal=MemoryJournal()),
+        "main",
+        options=Options(run="r1"),
+        during=held.append,
+    )
+    entries = held[0].journal.entries()
+    ended = next(at for at, entry in enumerate(entries) if entry.target == "main.crm.get" and entry.ending is not None)
+    cut = prefix(entries, ended, held[0].journal.header)
+    second = FakeServer([text("T-2")])
+    outcome = run(_calling(remote("get", repeat=repeat), second, journal=cut), "main", options=Options(run="r1"))
+    assert len(second.calls) == again
+    if again:
+        assert value_of(outcome) == "T-2"
+        assert second.calls[0].context.key == first.calls[0].context.key
+    else:
+        assert uncertain_of(outcome).key == first.calls[0].context.key
+
+
+def test_a_node_whose_turns_are_in_the_journal_attaches_nothing() -> None:
+    journal = MemoryJournal()
+    program = unit(tools=[remote("get")], nodes=[node("main", tools=["crm.get"])])
+    turns = [calls(call("crm__get")), final("ok")]
+    server = FakeServer([text("Ada")])
+    made = engine(program, model(*turns), servers={"main.crm": server}, journal=journal)
+    assert value_of(run(made, "main", options=Options(run="r1"))) == "ok"
+    gone = FakeServer([], CHANGED)
+    again = engine(program, model(), servers={"main.crm": gone}, journal=journal)
+    assert value_of(run(again, "main", options=Options(run="r1"))) == "ok"
+    assert gone.attached == []
+
+
+def test_connecting_is_a_span_of_its_own() -> None:
+    spans = SpanList()
+    run(_calling(remote("get"), FakeServer([text("x")]), sinks=(spans,)), "main")
+    assert [(one.name, one.outcome) for one in spans.spans if one.kind == "server"] == [("crm", "value")]
+    run(_calling(remote("get"), FakeServer([], CHANGED), sinks=(spans,)), "main")
+    assert [one.attributes for one in spans.spans if one.kind == "server"][1] == {"reason": "DefinitionChanged"}
+
+
+@pytest.mark.feature("A9.5")
+def test_a_definition_that_changes_during_a_node_ends_it() -> None:
+    server = FakeServer([CHANGED])
+    fast = model(calls(call("crm__get")), final("never"))
+    program = unit(tools=[remote("get")], nodes=[node("main", tools=["crm.get"])])
+    fault = fault_of(run(engine(program, fast, servers={"main.crm": server}), "main"))
+    assert fault.kind is FaultKind.DEFINITION_CHANGED
+    assert len(fast.asked) == 1
