@@ -20,23 +20,34 @@ _BLOCK = 65_536
 class TerminalApprover:
     """Asks the person at the terminal. `members`: role -> who may decide for it; nobody else can.
 
+    `parks`: the run can wait parked for a person who is not here.
+
     What is typed is read from the terminal itself, line by line and without a thread, so that a question that waits ends
     with its run.
     """
 
     def __init__(
-        self, user: str, members: Mapping[str, tuple[str, ...]], source: TextIO | None = None, out: TextIO | None = None
+        self,
+        user: str,
+        members: Mapping[str, tuple[str, ...]],
+        source: TextIO | None = None,
+        out: TextIO | None = None,
+        *,
+        parks: bool = False,
     ) -> None:
         self.user = user
         self.members = members
+        self.parks = parks
         self.source = source if source is not None else sys.stdin
         self.out = out if out is not None else sys.stderr
         self._turn = asyncio.Lock()
         self._typed = b""
 
-    async def decide(self, request: ApprovalRequest) -> Decision:
-        """Ask, one question at a time."""
+    async def decide(self, request: ApprovalRequest) -> Decision | None:
+        """Ask, one question at a time. None: somebody else decides later, and the run waits parked."""
         refusal = not_a_member(request, self.user, self.members)
+        if self.parks and request.question is None and (refusal is not None or not self.source.isatty()):
+            return None
         if refusal is not None:
             return refusal
         if not self.source.isatty():
@@ -47,11 +58,13 @@ class TerminalApprover:
             answer = await answered(request.tool, request.question, self.line, self.out)
             return Decision(answer is not None, self.user, "" if answer is not None else "the person said no", answer)
 
-    async def _ask(self, request: ApprovalRequest) -> Decision:
+    async def _ask(self, request: ApprovalRequest) -> Decision | None:
         arguments = json.dumps(request.arguments, ensure_ascii=False, indent=2, default=str)
         role = f" (as {request.role})" if request.role else ""
         print(clean(f"\n{request.tool} needs your approval{role}:\n{arguments}"), file=self.out)
-        answer = await self.line("run it? [y]es, [n]o, [e]dit the arguments: ")
+        answer = await self.line(f"run it? [y]es, [n]o, [e]dit the arguments{', [l]ater' if self.parks else ''}: ")
+        if self.parks and (answer is None or answer.lower() in ("l", "later")):
+            return None
         if answer is None:
             return Decision(False, self.user, "nobody answered")
         if answer.lower() in ("y", "yes"):

@@ -49,13 +49,15 @@ def execute(opened: Opened, entry: str, values: Mapping[str, object], args: argp
     for warning in host.warnings:
         print(f"warning: {warning}", file=sys.stderr)
     try:
-        outcome, signalled = asyncio.run(_run(host, entry, values, args))
+        outcome, signalled, run_id = asyncio.run(_run(host, entry, values, args))
     except (StoreError, Taken) as error:
         print(f"error[AEL0904]: {error}", file=sys.stderr)
         return 1
     if args.trace:
         _print_trace(spans, args)
     code = print_outcome(outcome, whole=args.json)
+    if isinstance(outcome, Suspended) and run_id is not None:
+        print(f"  = `ael runs show {run_id}` says what the run {run_id} waits for", file=sys.stderr)
     return 128 + signalled if code == INTERRUPTED and signalled is not None else code
 
 
@@ -70,13 +72,13 @@ def _approver(opened: Opened, args: argparse.Namespace) -> Approver:
     members = opened.deployment.roles
     if args.approve or args.deny:
         return FixedApprover(args.approve, system_user(), members)
-    return TerminalApprover(system_user(), members)
+    return TerminalApprover(system_user(), members, parks=opened.deployment.runs.kind != "memory")
 
 
 async def _run(
     host: Host, entry: str, values: Mapping[str, object], args: argparse.Namespace
-) -> tuple[Outcome, signal.Signals | None]:
-    """The outcome, and the signal that came while it ran."""
+) -> tuple[Outcome, signal.Signals | None, str | None]:
+    """The outcome, the signal that came while it ran, and the id of a run that is kept."""
     progress = Progress(colour=use_colour(), verbose=not args.quiet)
     options = Options(content=args.content, on_event=progress)
     async with host:
@@ -91,8 +93,8 @@ async def _run(
         before = {number: _caught(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             if execution is None or held is None:
-                return await run.outcome(), interrupt.told
-            return await execution.conclude(held, run), interrupt.told
+                return await run.outcome(), interrupt.told, None
+            return await execution.conclude(held, run), interrupt.told, run.id
         finally:
             for number, handler in before.items():
                 if _PIPES:

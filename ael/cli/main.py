@@ -25,6 +25,7 @@ COMMANDS = {
     "preview": "show the exact prompt, tools, size and price of a node before paying",
     "build": "compile a program; `--emit python` shows the code",
     "explain": "explain a diagnostic code",
+    "runs": "list runs, show what they did, decide what they wait for, go on with them",
     "mcp": "list, pin, compare and call what MCP servers offer",
     "serve": "serve a program's nodes to MCP clients",
     "model": "get and list small local models",

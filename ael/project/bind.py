@@ -25,7 +25,7 @@ from ael.source import Source
 from ael.syntax import nodes as n
 from ael.types.pin import Pins
 
-__all__ = ["PROVIDERS", "bind", "bind_servers", "bind_without"]
+__all__ = ["PROVIDERS", "bind", "bind_servers", "bind_store", "bind_without"]
 
 S = TypeVar("S", bound=State)
 _NO_PINS: Pins = MappingProxyType({})
@@ -89,7 +89,7 @@ def bind(
         if isinstance(declaration, n.TenantDecl):
             message = f"the tenant `{declaration.name.text}` is read and formatted, but tenants come in a later release"
             bag.report("AEL1005", message, module.source, declaration.span)
-    _read(state, module, {**WORLD, **PROGRAM}, all_kinds=True)
+    _read(state, module, {**WORLD, **PROGRAM})
     bind_mcp.settle(state, required=True)
     return _deployment(state, name, folder)
 
@@ -114,7 +114,7 @@ def bind_servers(
     source = module.source if module is not None else Source("deploy.ael", "")
     state = State(source, bag, packages, declared)
     if module is not None:
-        _read(state, module, WORLD, all_kinds=False)
+        _read(state, module, WORLD, kinds=("setting", "secret", "host", "command", "mcp"))
     bind_mcp.settle(state, required=False)
     _missing_secrets(state)
     return Deployment(
@@ -123,15 +123,25 @@ def bind_servers(
     )  # fmt: skip
 
 
+def bind_store(module: n.Module, folder: Path, name: str, bag: Bag) -> Deployment:
+    """What a deployment says of where its runs are kept; nothing else of it is looked at, and there need be no program."""
+    state = State(module.source, bag, frozenset(), {})
+    _read(state, module, WORLD, kinds=("secret", "runs"))
+    _missing_secrets(state)
+    return Deployment(name=name, folder=str(folder), secrets=state.secrets, runs=state.runs)
+
+
 def _state(source: Source, program: CheckedProgram, bag: Bag, packages: frozenset[str], pins: Pins) -> ProgramState:
     return ProgramState(source, bag, packages, bind_mcp.facts(program, pins), program)
 
 
-def _read(state: S, module: n.Module, handlers: Mapping[str, Callable[[S, n.Binding], None]], *, all_kinds: bool) -> None:
+def _read(
+    state: S, module: n.Module, handlers: Mapping[str, Callable[[S, n.Binding], None]], *, kinds: tuple[str, ...] | None = None
+) -> None:
     bindings = [d for d in module.declarations if isinstance(d, n.Binding)]
     # An `mcp` line is read last: hosts, commands and settings that other lines say decide whether it is right.
     for binding in sorted(bindings, key=lambda b: b.kind.text == "mcp"):
-        if all_kinds or binding.kind.text in ("setting", "secret", "host", "command", "mcp"):
+        if kinds is None or binding.kind.text in kinds:
             _line(state, binding, handlers)
 
 

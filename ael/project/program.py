@@ -9,7 +9,7 @@ from ael.check.check import check_program
 from ael.check.program import CheckedProgram
 from ael.data import dataclass, replace
 from ael.diagnostics.diagnostic import Bag, Diagnostic
-from ael.project.bind import bind, bind_without
+from ael.project.bind import bind, bind_store, bind_without
 from ael.project.cache import CheckCache, Record
 from ael.project.deployment import Deployment
 from ael.project.load import Project, load_project, module_name, shown
@@ -72,6 +72,22 @@ def load_deployment(project: Project, program: CheckedProgram, name: str | None,
     packages = project.pack.uses if project.pack is not None else frozenset[str]()
     tree = parse_deployment(source, bag)
     return bind(tree, program, project.root, name or "default", bag, packages=packages, pins=project.pins)
+
+
+def open_store(path: Path, bag: Bag, *, deploy: str | None = None) -> Deployment | None:
+    """Where the runs of the program at `path` (a file, or its folder) are kept. The program is not looked at; problems go to the bag."""
+    start = path if path.is_dir() else path.parent
+    root = find_root(start.resolve()) or start
+    file = root / ("deploy.ael" if deploy is None else f"deploy.{deploy}.ael")
+    if deploy is None and not file.is_file():
+        return Deployment(folder=str(root))
+    try:
+        source = read(file, shown(file))
+    except SourceError as error:
+        report_unreadable(error, bag)
+        return None
+    found = bind_store(parse_deployment(source, bag), root, deploy or "default", bag)
+    return None if bag.errors else found
 
 
 def check_paths(paths: list[Path], bag: Bag, cache: CheckCache | None = None) -> int:

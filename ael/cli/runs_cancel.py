@@ -1,0 +1,19 @@
+"""Ending a run, wherever it runs."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from ael.cli.runs_open import Stopped, found, opened, told
+
+
+async def act(args: argparse.Namespace) -> int:
+    """`ael runs cancel`."""
+    async with opened(args.path, args.deploy) as store:
+        row = await found(store, args.run)
+        run = row.header.run
+        if not await store.cancel(run, args.reason or "cancelled from outside"):
+            raise Stopped(2, told("AEL0905", f"the run {run} has ended", f"`ael runs show {run}` says how"))
+        print(f"the run {run} is told to end; its worker hears it with its next heartbeat", file=sys.stderr)
+    return 0

@@ -1,0 +1,75 @@
+"""A person's answer to what a run waits for: `approve`, `deny`, `settle`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+from ael.cli.report import report
+from ael.cli.runs_open import Stopped, found, opened, told
+from ael.diagnostics.diagnostic import Bag
+from ael.durable.decide import Open, decide, find, settle
+from ael.project.program import Opened, open_program
+from ael.run.bindings import system_user
+from ael.types.decode import decoder
+from ael.types.json import JsonError, read
+from ael.types.problem import DecodeError
+
+
+async def act(args: argparse.Namespace) -> int:
+    """`ael runs approve`, `deny` and `settle`."""
+    program = _program(args.path, args.deploy)
+    by = args.by or system_user()
+    async with opened(args.path, args.deploy) as store:
+        row = await found(store, args.run)
+        asked = await find(store, row.header.run, args.step, "uncertain" if args.action == "settle" else "approval")
+        if args.action == "settle":
+            result = None if args.failed else _result(program, asked, args.result)
+            await settle(store, asked, result=result, failed=args.failed, by=by, now=time.time())
+        else:
+            edited = _json("--arguments", args.arguments) if args.action == "approve" and args.arguments is not None else None
+            if edited is not None and not isinstance(edited, dict):
+                raise Stopped(2, told("AEL0905", "`--arguments` holds an object"))
+            await decide(
+                store, asked, approved=args.action == "approve", by=by, reason=args.reason, arguments=edited,
+                members=program.deployment.roles, now=time.time(),
+            )  # fmt: skip
+        word = {"approve": "approved", "deny": "denied", "settle": "settled"}[args.action]
+        print(f"{word} {asked.target} in the run {asked.run}", file=sys.stderr)
+        if not args.resume:
+            print(f"it goes on with a worker, or with `ael runs resume {asked.run}`", file=sys.stderr)
+            return 0
+    from ael.cli.runs_resume import resume
+
+    return await resume(program, asked.run, whole=False, quiet=False)
+
+
+def _program(path: Path, deploy: str | None) -> Opened:
+    """The program that the run is of: who may decide and what a result must be is its word."""
+    bag = Bag()
+    program = open_program(path, bag, deploy=deploy)
+    code = report(bag)
+    if program is None or code:
+        raise Stopped(code or 2)
+    return program
+
+
+def _result(program: Opened, call: Open, text: str) -> object:
+    """The result of a call that took effect, by the type of what was called."""
+    value = _json("--result", text)
+    signature = program.program.signatures.get(call.target)
+    if signature is None:
+        raise Stopped(2, told("AEL0905", f"the program has no `{call.target}` any more, so its result cannot be checked"))
+    try:
+        return decoder(signature.result, program.program.definitions)(value)
+    except DecodeError as error:
+        raise Stopped(2, told("AEL0905", f"this is no result of `{call.target}`: {error.text}")) from None
+
+
+def _json(option: str, text: str) -> object:
+    try:
+        return read(text)
+    except JsonError as error:
+        raise Stopped(2, told("AEL0905", f"`{option}` holds no JSON: {error.message}")) from None

@@ -1,0 +1,103 @@
+"""Lists of runs, and of what they wait for."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+
+from ael.cli.progress import clean, json_text
+from ael.cli.runs_open import opened
+from ael.durable.decide import Open, waiting
+from ael.journal.durable import RunRow, RunState
+
+
+async def act(args: argparse.Namespace) -> int:
+    """`ael runs list`."""
+    async with opened(args.path, args.deploy) as store:
+        states = [RunState(state) for state in args.state]
+        rows = await store.rows(states=states, tenant=args.tenant, limit=max(1, args.limit))
+    if args.format == "json":
+        print(json_text([row_json(row) for row in rows]))
+    elif rows:
+        print(table(["RUN", "STATE", "ENTRY", "STARTED", "CALLER", ""], [_told(row) for row in rows]))
+    return 0
+
+
+async def approvals(args: argparse.Namespace) -> int:
+    """`ael runs approvals`."""
+    async with opened(args.path, args.deploy) as store:
+        asked = await waiting(store, tenant=args.tenant, limit=max(1, args.limit))
+    if args.format == "json":
+        print(json_text([open_json(one) for one in asked]))
+        return 0
+    for one in asked:
+        print("\n".join(question(one)))
+    return 0
+
+
+def question(one: Open) -> list[str]:
+    """What a run waits for, with everything that a person needs to decide."""
+    what = f"an approval{f' by {one.role}' if one.role else ''}" if one.kind == "approval" else "a person to settle it"
+    lines = [f"{one.run}  {clean(one.target)} waits for {what} since {when(one.asked)}", f"  step       {clean(one.step)}"]
+    lines += [f"  arguments  {clean(json_text(one.arguments, indent=None))}", f"  why        {clean(one.reason)}"]
+    if one.kind == "uncertain":
+        lines.append(f"  key        {one.key}")
+    return lines
+
+
+def open_json(one: Open) -> dict[str, object]:
+    """The same as JSON."""
+    return {
+        "run": one.run,
+        "kind": one.kind,
+        "step": one.step,
+        "target": one.target,
+        "role": one.role,
+        "reason": one.reason,
+        "arguments": one.arguments,
+        "key": one.key,
+        "asked": one.asked,
+        "tenant": one.row.header.tenant,
+    }
+
+
+def row_json(row: RunRow) -> dict[str, object]:
+    """A run as JSON. Times in seconds since the epoch."""
+    header = row.header
+    return {
+        "run": header.run,
+        "state": row.state.value,
+        "entry": header.entry,
+        "program": header.program,
+        "tenant": header.tenant,
+        "caller": header.caller,
+        "started": header.started,
+        "deadline": header.deadline,
+        "owner": row.owner or None,
+        "waits": row.waits or None,
+        "wake": row.wake,
+        "ending": row.ending or None,
+        "outcome": row.outcome,
+        "ended": row.ended,
+        "active": row.active,
+    }
+
+
+def _told(row: RunRow) -> Sequence[str]:
+    rest = row.ending if row.state is RunState.ENDED else row.waits
+    header = row.header
+    name = header.entry.partition(".")[2] or header.entry
+    return header.run, row.state.value, name, when(header.started), header.caller, rest
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Columns, each as wide as what it holds."""
+    cells = [list(head), *([clean(cell) for cell in row] for row in rows)]
+    widths = [max(len(row[at]) for row in cells) for at in range(len(head))]
+    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells)
+
+
+def when(at: float) -> str:
+    """A time, in UTC."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S")

@@ -1,0 +1,82 @@
+"""Opening the store of a program's runs, and finding a run in it by what a person typed."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from ael.cli.report import report
+from ael.diagnostics.diagnostic import Bag
+from ael.durable.decide import DecideError
+from ael.hosting.failure import HostError
+from ael.hosting.runs import open_runs
+from ael.hosting.secrets import Secrets
+from ael.journal.durable import DurableStore, RunRow, StoreError
+from ael.project.deployment import Deployment
+from ael.project.program import open_store
+
+SHORT = 8
+"""Characters of a run's id that are shown in lists."""
+
+
+class Stopped(Exception):
+    """The command ends here, with `text` on standard error."""
+
+    def __init__(self, exit_code: int, text: str = "") -> None:
+        super().__init__(text)
+        self.exit_code = exit_code
+        self.text = text
+
+
+@asynccontextmanager
+async def opened(path: Path, deploy: str | None) -> AsyncIterator[DurableStore]:
+    """The store of the program at `path`. Raises `Stopped` for everything that is wrong with it, here and while it is used."""
+    bag = Bag()
+    deployment = open_store(path, bag, deploy=deploy)
+    code = report(bag)
+    if deployment is None or code:
+        raise Stopped(code or 2)
+    try:
+        store = open_runs(deployment, Secrets(deployment), [])
+    except HostError as error:
+        raise Stopped(2, told(error.code, error.message, *error.notes)) from None
+    if store is None or _missing(deployment):
+        note = (
+            "a run is kept from its first effect on"
+            if store is not None
+            else "the deployment keeps runs in memory: `runs = memory`"
+        )
+        raise Stopped(0, f"there are no runs here ({note})")
+    try:
+        yield store
+    except StoreError as error:
+        raise Stopped(1, told("AEL0904", str(error))) from None
+    except DecideError as error:
+        raise Stopped(2, told("AEL0905", error.message, *([error.note] if error.note else []))) from None
+    finally:
+        await store.close()
+
+
+def _missing(deployment: Deployment) -> bool:
+    """Whether there is no file yet: looking at runs makes none."""
+    return deployment.runs.kind == "sqlite" and not Path(deployment.folder, deployment.runs.path).exists()
+
+
+def told(code: str, message: str, *notes: str) -> str:
+    """An error as every command prints it."""
+    return "\n".join([f"error[{code}]: {message}", *(f"  = {note}" for note in notes)])
+
+
+async def found(store: DurableStore, text: str) -> RunRow:
+    """The run with this id, or the one whose id begins so. Raises `Stopped`."""
+    row = await store.find(text)
+    if row is not None:
+        return row
+    rows = [one for one in await store.rows(limit=10_000) if one.header.run.startswith(text)]
+    if len(rows) == 1:
+        return rows[0]
+    if rows:
+        names = ", ".join(one.header.run for one in rows[:5])
+        raise Stopped(2, told("AEL0905", f"more than one run begins with `{text}`", f"say which: {names}"))
+    raise Stopped(2, told("AEL0905", f"there is no run `{text}`", "`ael runs` lists them"))
