@@ -202,6 +202,13 @@ def test_an_address_that_is_taken(url: str, hosts: tuple[str, ...]) -> None:
     assert url_problem(url, frozenset(hosts)) is None
 
 
+@pytest.mark.parametrize("url", ["https://u:p@a", "https://token@a/b", "https://a/?api_key=1", "https://a/?x=1&access_token=2"])
+def test_an_address_with_a_credential_is_never_shown(url: str) -> None:
+    problem = url_problem(url, None)
+    assert problem is not None
+    assert problem.secret
+
+
 @given(st.text(max_size=30), st.text(alphabet="ahtps:/@#?.[]0127localexm\\", max_size=30))
 def test_any_text_is_an_address_or_a_problem(text: str, near: str) -> None:
     for url in (text, near, f"https://{near}"):
