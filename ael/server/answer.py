@@ -55,6 +55,9 @@ def answer(tool: ExposedTool, run: str, outcome: Outcome) -> dict[str, object]:
         case Suspended(waits=waits):
             told = {"outcome": "parked", "run": run, "waits": [{"kind": wait.kind, "target": wait.target} for wait in waits]}
             return _error(f"PARKED: the run {run} waits for {waits[0].kind} and goes on when it is there", told, run)
+        case Suspended(waits=waits):
+            told = {"outcome": "parked", "waits": [wait.kind for wait in waits]}
+            return _error("the call waits, and goes on later; its operator finds it by its run", told, run)
         case _:
             assert_never(outcome)
 

@@ -19,6 +19,7 @@ from ael.server.approval import SCHEMA, ServedApprover, question, settle
 from ael.server.exposure import ExposedTool
 from ael.server.flight import Flight, Request
 from ael.server.gate import Full, Gate
+from ael.server.once import Keyed, Once, final, run_id
 from ael.types.fault import FaultKind
 from ael.types.problem import DecodeError
 
@@ -55,6 +56,7 @@ class Calls:
         self.gate = Gate(listen.concurrent, listen.queue)
         self.draining = False
         self._flights: set[Flight] = set()
+        self._once = Once()
         self._parked: dict[str, tuple[Flight, asyncio.TimerHandle]] = {}
 
     @property
@@ -79,6 +81,22 @@ class Calls:
         problem = self.misfit(request.tool, request.arguments)
         if problem is not None:
             return failed(FaultKind.BAD_ARGUMENTS, f"the arguments do not fit: {problem}")
+        while True:
+            known = self._once.find(request)
+            if known is not None:
+                earlier = await self._join(known, request)
+                if earlier is not None:
+                    return earlier
+            refusal = await self._enter(request)
+            if refusal is not None:
+                return refusal
+            if self._once.find(request) is known:
+                return await self._follow(self._start(request), request)
+            # A call with the same key began while this one waited for its place.
+            self.gate.leave(request.caller)
+
+    async def _enter(self, request: Request) -> dict[str, object] | None:
+        """Take a place among the calls at once; the refusal where there is none."""
         if self.draining:
             return _ending()
         try:
@@ -88,7 +106,25 @@ class Calls:
         if request.presence.gone or self.ending():
             self.gate.leave(request.caller)
             return _ending()
-        return await self._follow(self._start(request), request)
+        return None
+
+    async def _join(self, known: Keyed, request: Request) -> Answered | None:
+        """The answer of an earlier call with the same key, once it is there; None where the call is to be made again."""
+        if known.digest != request.digest:
+            return failed(FaultKind.BAD_ARGUMENTS, "this key names another call: a key is for one tool with the same arguments")
+        flight = known.flight
+        asked = asyncio.ensure_future(flight.asked.wait())
+        try:
+            await asyncio.wait({flight.ended, asked}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            asked.cancel()
+        if not flight.ended.done():
+            parked = self._parked.pop(flight.token, None)
+            if parked is not None:
+                parked[1].cancel()
+            return self._park(flight)
+        outcome = flight.ended.result()
+        return answer(request.tool, flight.run.id, outcome) if final(outcome) else None
 
     async def go_on(self, state: str, request: Request, response: object) -> Answered:
         """The client calls again about a question. Raises `StaleState`: only the same caller, tool and arguments fit."""
@@ -127,12 +163,14 @@ class Calls:
             caller_layer=caller.layer,
             tenant_account=caller.account,
             deadline=clock.now() + self._listen.timeout / 1000,
+            run=run_id(request),
             trace_parent=request.trace_parent,
         )
         run = self._host.engine.start(request.tool.node, request.arguments, options)
         events = run.events() if request.report is not None else None
         flight = Flight(request, run, asyncio.ensure_future(run.outcome()), events)
         self._flights.add(flight)
+        self._once.began(request, flight)
         self._approver.flights[run.id] = flight
         flight.ended.add_done_callback(lambda _: self._land(flight))
         request.presence.on_leaving(lambda: run.cancel("the client went away"))

@@ -55,6 +55,8 @@ class Request:
     parks: bool = False
     trace_parent: str | None = None
     presence: Presence = field(default_factory=Presence)
+    key: str | None = None
+    """Names the one effect of this call, over all attempts of the client (`_meta.idempotencyKey`)."""
 
 
 @dataclass(eq=False)

@@ -23,6 +23,7 @@ from ael.server.calls import APPROVAL, Calls, InputRequired, StaleState
 from ael.server.exposure import ExposedTool, listing
 from ael.server.flight import Elicit, Report, Request
 from ael.server.guard import EXCHANGE, Exchange
+from ael.server.once import LONGEST_KEY
 from ael.types.canonical import EncodeError, digest
 
 Context = ServerRequestContext[Any, Any]
@@ -78,6 +79,7 @@ class Protocol:
             None if modern else _elicit(ctx),
             modern and _can_elicit(ctx),
             _trace_parent(ctx),
+            key=_key(ctx),
         )
         exchange = ctx.request.scope.get(EXCHANGE) if ctx.request is not None else None
         if isinstance(exchange, Exchange):
@@ -158,6 +160,15 @@ def _elicit(ctx: Context) -> Elicit | None:
         return found.content or {} if found.action == "accept" else None
 
     return elicit
+
+
+def _key(ctx: Context) -> str | None:
+    key = (ctx.meta or {}).get("idempotencyKey")
+    if key is None:
+        return None
+    if not isinstance(key, str) or not 0 < len(key) <= LONGEST_KEY:
+        raise MCPError(code=types.INVALID_PARAMS, message=f"`idempotencyKey` is a text of at most {LONGEST_KEY} characters")
+    return key
 
 
 def _trace_parent(ctx: Context) -> str | None:
