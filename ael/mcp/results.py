@@ -12,6 +12,8 @@ from ael.run.ports import RemoteAnswer, RemotePart
 from ael.types.fault import FaultKind
 
 _NAME = 80
+_LINK = 2_000
+"""Characters that are kept of the address of a resource that a tool names."""
 
 
 def tool_answer(result: Mapping[str, object]) -> RemoteAnswer:
@@ -59,17 +61,17 @@ def _part(block: object, role: str = "") -> RemotePart:
             return RemotePart(kind, "", _media(block), _packed_size(_text(block, "data")), role)
         case "resource":
             inside = _object(block.get("resource"), "an embedded resource")
-            _text(inside, "uri")
+            uri = bounded(_text(inside, "uri"), _LINK)
             text_inside, blob = inside.get("text"), inside.get("blob")
             if type(text_inside) is str:
-                return RemotePart(kind, "", _media(inside, "text/plain"), len(text_inside.encode()), role)
+                return RemotePart(kind, uri, _media(inside, "text/plain"), len(text_inside.encode()), role)
             if type(blob) is not str:
                 raise _malformed("an embedded resource has neither `text` nor `blob`")
-            return RemotePart(kind, "", _media(inside), _packed_size(blob), role)
+            return RemotePart(kind, uri, _media(inside), _packed_size(blob), role)
         case "resource_link":
-            _text(block, "uri")
+            uri = bounded(_text(block, "uri"), _LINK)
             size = block.get("size")
-            return RemotePart(kind, "", _media(block), size if type(size) is int and size >= 0 else 0, role)
+            return RemotePart(kind, uri, _media(block), size if type(size) is int and size >= 0 else 0, role)
         case _:
             return RemotePart(bounded(kind, _NAME), "", _media(block), 0, role)
 

@@ -35,9 +35,9 @@ def test_text_is_kept_and_everything_else_is_a_marker() -> None:
         RemotePart("text", "Grüße", "text/plain", 7),
         RemotePart("image", "", "image/png", 9),
         RemotePart("audio", "", "audio/wav", 9),
-        RemotePart("resource", "", "text/css", 4),
-        RemotePart("resource", "", "application/octet-stream", 9),
-        RemotePart("resource_link", "", "text/html", 12),
+        RemotePart("resource", "file:///a", "text/css", 4),
+        RemotePart("resource", "file:///b", "application/octet-stream", 9),
+        RemotePart("resource_link", "file:///c", "text/html", 12),
         RemotePart("hologram�[2J", "", "application/octet-stream", 0),
     )
 
