@@ -9,17 +9,20 @@ import secrets
 import sys
 from collections.abc import Mapping
 
+from ael.cli.approve import TerminalApprover
 from ael.cli.execute import print_outcome
 from ael.cli.mcp_error import CommandError
 from ael.cli.mcp_listener import Asking
 from ael.cli.mcp_offer import Offer, signature, why
 from ael.cli.mcp_open import Listed, Program, Server, open_program
 from ael.cli.progress import clean
+from ael.cli.question import said_yes
 from ael.data import replace
 from ael.mcp.difference import difference
 from ael.mcp.failure import McpError
 from ael.mcp.outside import visible
 from ael.mcp.session import Session
+from ael.run.bindings import system_user
 from ael.run.outcome import Faulted, Outcome, Unsettled, Value
 from ael.run.ports import RemoteAnswer
 from ael.run.remote import joined
@@ -50,7 +53,7 @@ async def act(args: argparse.Namespace) -> int:
         _checked(offer, arguments)
         _as_pinned(program, listed, offer)
         if not args.yes and _repeat(server, offer) < Repeat.IDEMPOTENT:
-            _confirmed(server, offer, arguments)
+            await _confirmed(server, offer, arguments)
         outcome = await _call(program, session, server, offer, arguments)
     return print_outcome(_masked(program, outcome), whole=args.json)
 
@@ -129,15 +132,15 @@ def _repeat(server: Server, offer: Offer) -> Repeat:
     return next((w.repeat for w in server.wanted if w.kind == "tool" and w.wire == offer.wire), Repeat.NEVER)
 
 
-def _confirmed(server: Server, offer: Offer, arguments: Mapping[str, object]) -> None:
-    """Ask. Anything but a clear yes is a no."""
+async def _confirmed(server: Server, offer: Offer, arguments: Mapping[str, object]) -> None:
+    """Ask, where there is somebody to ask. Raises `CommandError` for a no."""
     called = f"{server.short}.{visible(offer.wire, 128)}"
-    if not sys.stdin.isatty():
+    terminal = TerminalApprover(system_user(), {})
+    if not terminal.source.isatty():
         message = f"`{called}` is not declared `repeat idempotent`, so a call of it needs a yes"
         raise CommandError("AEL0866", message, "this is no terminal, where it could be asked: say `--yes`")
     print(clean(f"{called} may change something:\n{json.dumps(arguments, ensure_ascii=False, indent=2)}"), file=sys.stderr)
-    print("call it? [y]es, [n]o: ", end="", file=sys.stderr, flush=True)
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+    if not await said_yes(terminal.line, "call it?"):
         raise CommandError("AEL0866", f"`{called}` was not called: the answer was no", exit_code=1)
 
 

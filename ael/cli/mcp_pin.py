@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ael.cli.approve import TerminalApprover
 from ael.cli.mcp import split_words
 from ael.cli.mcp_compare import Compared, compare
 from ael.cli.mcp_error import CommandError
 from ael.cli.mcp_offer import lock_text, offer, type_prefix
 from ael.cli.mcp_open import Listed, Program, open_program
+from ael.cli.question import said_yes
 from ael.mcp.outside import visible
 from ael.project.load import shown
 from ael.project.lock import lock_bytes, write_lock
+from ael.run.bindings import system_user
 from ael.types.pin import Pin, ServerPins
 
 
@@ -41,7 +43,7 @@ async def act(args: argparse.Namespace) -> int:
         program.out(line)
     if program.lock_is_broken:
         program.tell("the lock could not be read whole, so what changed since then cannot be shown")
-    if (plan.changed or program.lock_is_broken) and not args.yes and not _agreed():
+    if (plan.changed or program.lock_is_broken) and not args.yes and not await _agreed():
         note = "look at it, and say `ael mcp pin --yes` to take it as it is now"
         raise CommandError("AEL0863", "a pinned definition changed, and nothing was written", note, exit_code=1)
     _write(program, plan)
@@ -60,11 +62,9 @@ def _write(program: Program, plan: _Plan) -> None:
         program.tell(f"wrote {where}")
 
 
-def _agreed() -> bool:
-    if not sys.stdin.isatty():
-        return False
-    print("pin it as it is now? [y]es, [n]o: ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+async def _agreed() -> bool:
+    terminal = TerminalApprover(system_user(), {})
+    return terminal.source.isatty() and await said_yes(terminal.line, "pin it as it is now?")
 
 
 def _plan(program: Program, listed: Sequence[Listed], *, everything: bool, only: bool) -> _Plan:

@@ -20,8 +20,8 @@ async def answered(tool: str, question: Question, line: Line, out: TextIO) -> Re
         print(f"  | {said}", file=out)
     if question.url is not None:
         print(f"it wants this address to be opened; nothing opens it but you:\n  | {visible(question.url, 2_000)}", file=out)
-        return {} if await _yes(line, "did you, and shall the call go on?") else None
-    if not await _yes(line, "answer it?"):
+        return {} if await said_yes(line, "did you, and shall the call go on?") else None
+    if not await said_yes(line, "answer it?"):
         return None
     fields = question.schema.get("properties")
     required = question.schema.get("required")
@@ -36,7 +36,8 @@ async def answered(tool: str, question: Question, line: Line, out: TextIO) -> Re
     return found
 
 
-async def _yes(line: Line, question: str) -> bool:
+async def said_yes(line: Line, question: str) -> bool:
+    """Ask. Anything but a clear yes is a no."""
     typed = await line(f"{question} [y]es, [n]o: ")
     return typed is not None and typed.lower() in ("y", "yes")
 

@@ -82,4 +82,5 @@ def main() -> None:
         print(json.dumps({"jsonrpc": "2.0", "id": message["id"], **body}), flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

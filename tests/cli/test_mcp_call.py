@@ -291,6 +291,19 @@ def test_a_question_in_a_run_is_answered_on_the_terminal(tmp_path: Path) -> None
     assert (code, json.loads(json.loads(out))["content"]) == (0, {"sure": True, "why": "because"})
 
 
+@pytest.mark.parametrize("words", [["call", "files.write_file", BOTH], ["pin"]])
+def test_one_ctrl_c_at_a_question_is_enough(tmp_path: Path, words: list[str]) -> None:
+    write(tmp_path, desk())
+    with Terminal(["mcp", "pin"], tmp_path) as terminal:
+        assert terminal.end()[0] == 0
+    write(tmp_path, desk(tools=[{**READ, "title": "x"}, WRITE]))
+    with Terminal(["mcp", *words], tmp_path) as terminal:
+        terminal.until("[y]es, [n]o: ")
+        terminal.signal(signal.SIGINT)
+        assert terminal.end()[0] == 130
+        assert "Traceback" not in terminal.seen
+
+
 def test_a_no_at_the_terminal_calls_nothing(tmp_path: Path) -> None:
     write(tmp_path, desk(log="requests.log"))
     with Terminal(["mcp", "call", "files.write_file", BOTH], tmp_path) as terminal:

@@ -76,6 +76,7 @@ def reader(tmp_path: Path) -> Reader:
     return Reader(empty, environment)
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.feature("A9.2", "A9.5", "B11", "D4")
 def test_the_tutorial_is_right_as_it_is_written(reader: Reader) -> None:
     compared = 0
