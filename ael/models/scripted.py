@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Sequence
+from typing import cast
 
 from ael.models.script import Script, ScriptedTurn, as_proposed
 from ael.run.ports import (
@@ -17,6 +18,7 @@ from ael.run.ports import (
     ModelErrorKind,
     ModelEvent,
     ModelTurn,
+    Opaque,
     Stop,
     TextDelta,
     ToolAnswer,
@@ -27,6 +29,8 @@ from ael.types.value import File
 BYTES_PER_TOKEN = 4
 """What the usage that a script leaves out is estimated from."""
 
+PROVIDER = "script"
+"""Whose turns carry their place in the script, so that a run which goes on in another process goes on there."""
 _PIECE = 24
 
 
@@ -118,14 +122,19 @@ class Queue:
         self._next += 1
         return turn
 
+    def given(self, number: int) -> None:
+        """The turn of this number was given by an earlier execution of the run: what is asked next is the one after it."""
+        self._next = max(self._next, number)
+
 
 class Prepared:
     """A scripted turn with all that does not depend on the conversation made once."""
 
-    __slots__ = ("calls", "output", "said", "scripted", "stop")
+    __slots__ = ("calls", "output", "place", "said", "scripted", "stop")
 
     def __init__(self, scripted: ScriptedTurn, number: int) -> None:
         self.scripted = scripted
+        self.place = Opaque(PROVIDER, (number,))
         self.calls = tuple([as_proposed(entry, f"{number}_{index}") for index, entry in enumerate(scripted.calls, start=1)])
         self.stop = scripted.stop or (Stop.CALLS if self.calls else Stop.DONE)
         size = (
@@ -144,7 +153,7 @@ class Prepared:
         if self.said is not None and spec.output.text:
             text, final = self.said, None
         usage = scripted.usage or Usage(size // BYTES_PER_TOKEN + 1, 0, 0, self.output, 0, True)
-        return ModelTurn(text, self.calls, self.stop, usage, final, None, spec.model, scripted.message)
+        return ModelTurn(text, self.calls, self.stop, usage, final, self.place, spec.model, scripted.message)
 
 
 def prepare(turns: Sequence[ScriptedTurn]) -> tuple[Prepared, ...]:
@@ -156,7 +165,7 @@ class ScriptedConversation:
     requests.
     """
 
-    __slots__ = ("_beginning", "_provider", "_queue", "_size", "messages", "spec")
+    __slots__ = ("_beginning", "_provider", "_queue", "_resumed", "_size", "messages", "spec")
 
     def __init__(self, provider: ScriptedProvider, spec: ConversationSpec) -> None:
         self.spec = spec
@@ -164,6 +173,7 @@ class ScriptedConversation:
         self._provider = provider
         self._queue: Queue | None = None
         self._beginning = ""
+        self._resumed = 0
         self._size = len(spec.system) + 64 + sum(64 + len(tool.description) + 16 * len(tool.schema) for tool in spec.tools)
 
     @property
@@ -183,6 +193,9 @@ class ScriptedConversation:
 
     def turn(self, turn: ModelTurn) -> None:
         self._size += length(turn)
+        if self._queue is None and turn.opaque is not None and turn.opaque.provider == PROVIDER:
+            # Nothing was asked here yet: the turn comes from the journal of a run that goes on.
+            self._resumed = max(self._resumed, cast("int", turn.opaque.blocks[0]))
         if self.messages is not None:
             self.messages.append(("assistant", turn))
 
@@ -197,6 +210,7 @@ class ScriptedConversation:
         provider.asked += 1
         if self._queue is None:
             self._queue = provider.queue_for(self)
+            self._queue.given(self._resumed)
         prepared = self._queue.take(self.spec.model)
         scripted = prepared.scripted
         if scripted.delay:

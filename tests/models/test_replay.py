@@ -76,7 +76,7 @@ def test_a_session_plays_back_as_it_was(tmp_path: Path) -> None:
     played = asyncio.run(session(open_provider(Binding("replay", "another-name", path=path))))
     assert played == [
         *recorded[:2],
-        ModelTurn("done", (), Stop.DONE, Usage(5, 4, 3, 2, 1), None, None, "inner-model"),
+        ModelTurn("done", (), Stop.DONE, Usage(5, 4, 3, 2, 1), None, Opaque("script", (3,)), "inner-model"),
         [TextDelta("done")],
         recorded[4],
     ]
