@@ -158,7 +158,12 @@ async def _call(program: Program, session: Session, server: Server, offer: Offer
 
     try:
         answer = await session.call(
-            offer.wire, arguments, meta={"idempotencyKey": key}, deadline=program.timeout(server), on_progress=progressed
+            offer.wire,
+            arguments,
+            meta={"idempotencyKey": key},
+            deadline=program.timeout(server),
+            idle=program.idle(server),
+            on_progress=progressed,
         )
     except McpError as error:
         if uncertain and error.sent and error.kind in LOST_ANSWER:

@@ -177,6 +177,10 @@ class Program:
         """Seconds for one call."""
         return server.binding.timeout / 1000 if server.binding.timeout is not None else CALL
 
+    def idle(self, server: Server) -> float | None:
+        """Seconds of a call without a sign of life; None: no limit but its own."""
+        return server.binding.idle / 1000 if server.binding.idle is not None else None
+
     def _unreachable(self, server: Server, error: McpError, what: str = "cannot be reached") -> CommandError:
         """A server that gives no answer of use, in one error."""
         said = visible(self.masked(error.message), 500)
