@@ -15,7 +15,7 @@ from ael.mcp.endpoint import HttpEndpoint
 from ael.mcp.failure import McpError
 from ael.mcp.limits import SessionLimits
 from ael.mcp.message import BadMessage, Message, Reply, decode
-from ael.mcp.transport import Exchange, Receiver
+from ael.mcp.transport import Exchange, Receiver, stop
 from ael.mcp.version import HEADER_EVENT, HEADER_METHOD, HEADER_SESSION, HEADER_VERSION, METHOD_NOT_FOUND, stateless
 from ael.mcp.web import Web
 from ael.net.client import Client, header_line
@@ -109,11 +109,7 @@ class HttpTransport:
         return self._web.clean(text)
 
     async def close(self) -> None:
-        task = self._listening
-        self._stop_listening()
-        if task is not None:
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
+        await stop(self._listening)
         if self.session is not None:
             with contextlib.suppress(McpError, NetError, TimeoutError):
                 async with asyncio.timeout(_GOODBYE):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from urllib.parse import urljoin
 
 from ael.mcp.endpoint import HttpEndpoint
 from ael.mcp.failure import McpError
 from ael.mcp.limits import SessionLimits
 from ael.mcp.message import BadMessage, decode
-from ael.mcp.transport import Exchange, Receiver
+from ael.mcp.transport import Exchange, Receiver, stop
 from ael.mcp.version import HEADER_VERSION
 from ael.mcp.web import Place, Web
 from ael.net.client import Client, header_line
@@ -53,10 +52,7 @@ class SseTransport:
         return self._web.clean(text)
 
     async def close(self) -> None:
-        if self._reader is not None:
-            self._reader.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._reader
+        await stop(self._reader)
         await self._web.close()
 
     async def _post(self, body: bytes, deadline: float, exchange: Exchange | None) -> None:

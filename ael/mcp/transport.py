@@ -102,6 +102,17 @@ class Exchange:
             self.limit.reschedule(self._loop.time())
 
 
+async def stop(task: asyncio.Task[None] | None) -> None:
+    """End a task of a transport, whatever it is at. Bounded; raises nothing but the cancellation of who waits."""
+    if task is None:
+        return
+    task.cancel()
+    done, _ = await asyncio.wait((task,), timeout=1.0)
+    for one in done:
+        if not one.cancelled():
+            one.exception()
+
+
 def shown(transport: Transport, text: str, limit: int = 300) -> str:
     """Outside text as a message may quote it: no credential, one line, at most `limit` characters.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 
 import pytest
 
@@ -239,5 +240,32 @@ def test_an_error_without_an_id_in_the_answer_to_a_request_is_its_answer() -> No
         async with served(peer) as (session, _):
             problem = await failing(call(session), FaultKind.UNAVAILABLE, sent=False)
             assert problem.code == -32700
+
+    run(test())
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, {1}, "\ud800", b"ok".hex])
+def test_what_is_no_json_is_refused_before_anything_is_sent(value: object) -> None:
+    async def test() -> None:
+        async with served(McpPeer()) as (session, http):
+            await failing(call(session, arguments={"x": [value]}), FaultKind.BAD_ARGUMENTS, sent=False)
+            assert "tools/call" not in http.methods()
+
+    run(test())
+
+
+def test_the_exact_value_of_a_large_number_goes_out_and_comes_back() -> None:
+    """K12: no rounding through a float on the way."""
+
+    async def back(asked: Asked, out: Out) -> None:
+        found = params(asked)["arguments"]
+        await out.reply(200, result(asked, {"content": [], "structuredContent": found}))
+
+    async def test() -> None:
+        peer = McpPeer()
+        peer.on["tools/call"] = back
+        sent = {"n": 2**53 + 1, "m": -(2**200), "x": 0.1}
+        async with served(peer) as (session, _):
+            assert (await call(session, arguments=sent)).structured == sent
 
     run(test())
