@@ -1,8 +1,4 @@
-"""Runs the official MCP conformance suite: its client scenarios against this client, its server scenarios against a server.
-
-One scenario is one process of the suite, so that a crash of ours, a timeout and each scenario's checks are seen one by one (the
-suite's own parallel mode does not look at how the client under test ended).
-"""
+"""Runs the official MCP conformance suite: its client scenarios against this client, its server scenarios against a server."""
 
 from __future__ import annotations
 
@@ -18,6 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from tests.external.conformance_turn import TURNS
 from tests.external.node_tools import cache, node, npm_packages
 
 PACKAGE = "@modelcontextprotocol/conformance"
@@ -25,7 +22,13 @@ VERSION = "0.2.0-alpha.12"
 PART = f"the official MCP conformance suite ({PACKAGE} {VERSION})"
 SCENARIO_SECONDS = 60
 """How long the suite lets one scenario run: long, because the machine may be busy; no scenario needs more than some seconds."""
+ALL_SECONDS = 540
+"""The same for all client scenarios of a revision, side by side."""
+REQUIRED = ("2025-11-25", "2026-07-28")
+"""Revisions for which the suite says what they require."""
+BAD = ("FAILURE", "WARNING")
 ROOT = Path(__file__).resolve().parents[2]
+_STAMP = re.compile(r"-\d{4}-\d\d-\d\dT[\d-]+Z$")
 _LISTED = re.compile(r"^  - (\S+) \[([^\]]*)\]$", re.MULTILINE)
 
 
@@ -40,7 +43,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Result:
-    """What a scenario came to. `passed` is the suite's own verdict: no failure, no warning, the client ended well and in time."""
+    """What a scenario came to. `passed`: something was seen to be good, and nothing failed or warned; `log` is what the client printed."""
 
     scenario: str
     passed: bool
@@ -50,7 +53,7 @@ class Result:
     @property
     def bad(self) -> tuple[Check, ...]:
         """The checks that failed or warn (a warning counts as a failure)."""
-        return tuple(check for check in self.checks if check.status in ("FAILURE", "WARNING"))
+        return tuple(check for check in self.checks if check.status in BAD)
 
     def told(self) -> str:
         """What to show when it was expected to pass."""
@@ -77,25 +80,54 @@ def scenarios() -> Mapping[str, Mapping[str, frozenset[str]]]:
     }
 
 
-def run_suite(*arguments: str, seconds: float = 300.0) -> subprocess.CompletedProcess[str]:
+def run_suite(
+    *arguments: str, seconds: float = 300.0, variables: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     """Run the suite's command line. Its exit status is the caller's to look at."""
     program, script = suite()
     # Compiling the suite takes longer than most scenarios.
-    variables = {**os.environ, "NODE_COMPILE_CACHE": str(cache() / "node-compiled"), "NO_COLOR": "1"}
+    own = {"NODE_COMPILE_CACHE": str(cache() / "node-compiled"), "NO_COLOR": "1"}
     return subprocess.run(
-        [program, script, *arguments], capture_output=True, text=True, check=False, timeout=seconds, env=variables, cwd=ROOT
+        [program, script, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=seconds,
+        env={**os.environ, **own, **(variables or {})},
+        cwd=ROOT,
     )
 
 
-def run_client(scenario: str, revision: str, module: str) -> Result:
-    """Run a client scenario against `python -m module URL`, as the protocol `revision`, whatever the suite says it applies to."""
+@lru_cache(maxsize=8)
+def run_clients(revision: str, module: str) -> Mapping[str, Result]:
+    """By name: all client scenarios that the suite requires or reports for a revision, against `python -m module URL`.
+
+    One process of the suite runs them all, side by side. It does not look at how the client ended: what a client prints is in the log.
+    """
     command = f"{shlex.quote(sys.executable)} -m {module}"
-    return _one("client", scenario, revision, "--command", command, "--force")
+    which = ("--requirements", revision) if revision in REQUIRED else ("--suite", "all", "--spec-version", revision)
+    with tempfile.TemporaryDirectory(prefix="ael-conformance-") as folder:
+        done = run_suite(
+            *("client", *which, "--command", command, "--output-dir", folder, "--timeout", str(ALL_SECONDS * 1000)),
+            seconds=ALL_SECONDS + SCENARIO_SECONDS,
+            variables={TURNS: folder},
+        )
+        found = {_scenario(file, Path(folder)): file.parent for file in Path(folder).rglob("checks.json")}
+        results = {name: _read(name, place, done.stdout + done.stderr) for name, place in found.items()}
+    assert results, f"the suite ran nothing:\n{done.stdout}\n{done.stderr}"
+    return results
 
 
-def run_server(url: str, scenario: str, revision: str) -> Result:
-    """Run one server scenario against the server at `url`."""
-    return _one("server", scenario, revision, "--url", url)
+def _scenario(file: Path, folder: Path) -> str:
+    """The scenario whose results are in a folder called `NAME-TIME`."""
+    return _STAMP.sub("", file.parent.relative_to(folder).as_posix())
+
+
+def _read(name: str, place: Path, told: str) -> Result:
+    checks = _checks(place / "checks.json")
+    log = "".join(path.read_text(encoding="utf-8") for path in (place / "stdout.txt", place / "stderr.txt") if path.is_file())
+    good = any(check.status == "SUCCESS" for check in checks) and not any(check.status in BAD for check in checks)
+    return Result(name, good, checks, log or told)
 
 
 def run_server_suite(url: str, revision: str, expected_failures: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -110,21 +142,8 @@ def run_server_suite(url: str, revision: str, expected_failures: Path | None = N
     return run_suite(*arguments)
 
 
-def _one(kind: str, scenario: str, revision: str, *more: str) -> Result:
-    with tempfile.TemporaryDirectory(prefix="ael-conformance-") as folder:
-        done = run_suite(
-            *(kind, "--scenario", scenario, "--spec-version", revision, "--output-dir", folder),
-            *("--timeout", str(SCENARIO_SECONDS * 1000), *more),
-            seconds=2 * SCENARIO_SECONDS,
-        )
-        found = list(Path(folder).rglob("checks.json"))
-        checks = tuple(
-            Check(check["id"], check["status"], str(check.get("errorMessage") or check.get("description") or ""))
-            for file in found
-            for check in json.loads(file.read_text(encoding="utf-8"))
-        )
-        log = "\n".join(
-            [done.stdout, done.stderr, *(path.read_text(encoding="utf-8") for path in sorted(Path(folder).rglob("std*.txt")))]
-        )
-    # No checks at all is no success: the suite skips what does not apply, and says 0.
-    return Result(scenario, done.returncode == 0 and bool(checks), checks, log)
+def _checks(file: Path) -> tuple[Check, ...]:
+    return tuple(
+        Check(check["id"], check["status"], str(check.get("errorMessage") or check.get("description") or ""))
+        for check in json.loads(file.read_text(encoding="utf-8"))
+    )

@@ -21,7 +21,7 @@ from ael.mcp.session import Elicitation, ElicitationReply, Session, open_session
 from ael.types.value import Secret
 
 HOSTS = frozenset({"localhost", "127.0.0.1"})
-DEADLINE = 20.0
+DEADLINE = 60.0
 CLIENT_DOCUMENT = "https://conformance-test.local/client-metadata.json"
 """The client id that the suite expects where a server takes client id metadata documents."""
 

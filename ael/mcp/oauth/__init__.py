@@ -6,10 +6,14 @@ and version of its credential. All raise `McpError` (`Denied`) for a server's UR
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from ael.mcp.oauth.authorizer import KeyProof, OAuthAuthorizer, ServerFacts
 from ael.mcp.oauth.client import Credential, Sign, SigningKey
 from ael.mcp.oauth.code import LOGIN_SECONDS, AuthorizationCode
 from ael.mcp.oauth.grant import ClientCredentials, EnterpriseManaged, WorkloadIdentity
+from ael.mcp.oauth.place import denied
 from ael.mcp.oauth.redirect import OpenUrl
 from ael.mcp.oauth.static import BearerAuthorizer
 from ael.mcp.oauth.token import Tokens
@@ -86,13 +90,21 @@ def enterprise_managed(
 
 def _sign() -> Sign:
     # Loaded on use: PyJWT and cryptography are an extra, and take longer to import than all the rest.
-    from ael.mcp.oauth.signing import client_assertion
-
+    with _extra():
+        from ael.mcp.oauth.signing import client_assertion
     return client_assertion
 
 
 def _key_bound() -> KeyProof:
     # Loaded on use, for the same reason.
-    from ael.mcp.oauth.dpop import KeyBound
-
+    with _extra():
+        from ael.mcp.oauth.dpop import KeyBound
     return KeyBound()
+
+
+@contextmanager
+def _extra() -> Iterator[None]:
+    try:
+        yield
+    except ModuleNotFoundError as missing:
+        raise denied(f"signing with a private key needs the extra `oauth` (`{missing.name}` is not installed)") from None
