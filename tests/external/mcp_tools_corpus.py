@@ -34,8 +34,8 @@ class Tool:
         return f"{self.server}/{self.definition['name']}"
 
     def schemas(self) -> Iterator[tuple[str, Any]]:
-        """Its input schema, and its output schema where it has one."""
-        yield "input", self.definition["inputSchema"]
+        """Its input schema, and its output schema where it has one. Arguments are an object, also where the schema leaves that open."""
+        yield "input", {"type": "object", **self.definition["inputSchema"]}
         if "outputSchema" in self.definition:
             yield "output", self.definition["outputSchema"]
 

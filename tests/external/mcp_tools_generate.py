@@ -22,6 +22,7 @@ Places: TypeAlias = list[tuple[Path, Mapping[str, Any]]]
 EXACT = 1 << 53
 _TRIES = 12
 _DEEP = 7
+_FULL = 5
 _WORDS = (
     "",
     "a",
@@ -74,10 +75,14 @@ class Generator:
         self._random = random
         self._judge = judge(schema)
         self._places: Places = []
+        self._full = False
+        self._made: dict[tuple[int, ...], Any] = {}
+        self._kept: list[Any] = []
 
-    def value(self) -> Made:
-        """A value that the judge takes."""
+    def value(self, *, full: bool = False) -> Made:
+        """A value that the judge takes; a `full` one has every property, down to some depth."""
         for attempt in range(_TRIES):
+            self._full = full and attempt < _TRIES // 2
             self._places = []
             try:
                 value = self._of(self._root, (), attempt // 4 * 3)
@@ -89,21 +94,31 @@ class Generator:
 
     def inner(self, node: Any) -> Any:
         """A value of a part of the schema, for grafts; it may have none of the root's places."""
-        kept, self._places = self._places, []
+        kept = self._places, self._full
+        self._places, self._full = [], False
         try:
             return self._of(node, (), _DEEP - 2)
         finally:
-            self._places = kept
+            self._places, self._full = kept
 
     def resolve(self, node: Any) -> Any:
         """`node`, or what its chain of references leads to, with what stands beside them."""
+        first = node
         beside: dict[str, Any] = {}
         for _ in range(50):
             if not isinstance(node, Mapping) or "$ref" not in node:
-                return {**beside, **node} if beside and isinstance(node, Mapping) else node
+                return self._once((first,), {**beside, **node}) if beside and isinstance(node, Mapping) else node
             beside = {**{key: value for key, value in node.items() if key != "$ref"}, **beside}
             node = self._pointed(node["$ref"])
         raise NoValue("a chain of references")
+
+    def _once(self, parts: tuple[Any, ...], made: Any) -> Any:
+        """`made` of `parts`, the same object each time: what was tried at a part of the schema is known by its identity."""
+        key = tuple(map(id, parts))
+        if key not in self._made:
+            self._made[key] = made
+            self._kept.append(parts)
+        return self._made[key]
 
     def _pointed(self, reference: str) -> Any:
         node: Any = self._root
@@ -122,7 +137,8 @@ class Generator:
             self._places.append((path, {}))
             return self.anything(depth)
         if "allOf" in node:
-            node = _merged([{k: v for k, v in node.items() if k != "allOf"}, *map(self.resolve, node["allOf"])])
+            rest = {k: v for k, v in node.items() if k != "allOf"}
+            node = self._once((node,), _merged([rest, *map(self.resolve, node["allOf"])]))
         for key in ("anyOf", "oneOf"):
             if key in node:
                 return self._alternative(node, key, path, depth)
@@ -138,7 +154,8 @@ class Generator:
         for _ in range(_TRIES):
             option = self._random.choice(options)
             try:
-                value = self._of(_merged([base, option]) if _says(base) else option, path, depth + 1)
+                both = self._once((node, option), _merged([base, option])) if _says(base) else option
+                value = self._of(both, path, depth + 1)
             except NoValue:
                 del self._places[marked:]
                 continue
@@ -193,6 +210,8 @@ class Generator:
         required = node.get("required", ())
         names = list(properties)
         chance = 0.0 if depth >= _DEEP else self._random.choice((0.0, 0.3, 0.6, 1.0 if len(names) < 30 else 0.5))
+        if self._full and depth < _FULL:
+            chance = 1.0
         for name in [*names, *(name for name in required if name not in properties)]:
             if name in required or self._random.random() < chance:
                 marked = len(self._places)
@@ -236,6 +255,8 @@ class Generator:
         count = least if depth >= _DEEP else max(least, self._random.choice((0, 1, 1, 2, 3)))
         if first and self._random.random() < 0.7:
             count = max(count, len(first))
+        if self._full and depth < _FULL:
+            count = max(count, 1)
         if items is False:
             count = min(count, len(first))
         made: list[Any] = []

@@ -1,0 +1,107 @@
+"""The types of real tools as JSON Schema again: read back they mean the same, and each provider's dialect has them or says why not."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from random import Random
+
+import pytest
+
+from ael.types.definition import RecordDef
+from ael.types.dialect import DIALECTS, Lowered, Unsupported
+from ael.types.schema import record_schema, schema
+from ael.types.tool_schema import SchemaRefused, ToolTypes, import_schema
+from tests.external.mcp_tools import shards
+from tests.external.mcp_tools_compare import Codec, Counts, compare, types_of
+from tests.external.mcp_tools_corpus import Tool, corpus
+from tests.external.mcp_tools_features import nodes
+from tests.external.mcp_tools_generate import Generator
+from tests.external.mcp_tools_oracle import judge
+
+FOLDER = corpus()
+needs_corpus = pytest.mark.skipif(
+    FOLDER is None,
+    reason="not run: the round trip of 2,591 real tool definitions (set AEL_CORPUS to the folder with `mcp-tools`)",
+)
+SHARDS = 4
+OPENAI = frozenset({
+    "type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf", "description", "$ref", "$defs", "minimum",
+    "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minItems", "maxItems", "pattern", "format",
+})  # fmt: skip
+"""The keywords of OpenAI's strict dialect (its guide to structured outputs)."""
+GRAMMAR = (OPENAI - {"exclusiveMinimum", "exclusiveMaximum", "multipleOf"}) | {"minLength", "maxLength", "prefixItems"}
+"""Those that llama.cpp makes a grammar of."""
+STRUCTURED = frozenset({
+    "type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf", "description", "$ref", "$defs", "minItems",
+    "format", "default",
+})  # fmt: skip
+"""Those of Anthropic's structured outputs."""
+
+
+def accepted(shard: int) -> list[tuple[Tool, ToolTypes]]:
+    assert FOLDER is not None
+    made = [(tool, types_of(tool)) for tool in shards(FOLDER, SHARDS)[shard]]
+    return [(tool, types) for tool, types in made if not isinstance(types, SchemaRefused)]
+
+
+@needs_corpus
+@pytest.mark.feature("A9.3")
+@pytest.mark.parametrize("shard", range(SHARDS))
+def test_a_type_that_is_written_as_a_schema_and_read_back_means_what_its_tool_said(shard: int) -> None:
+    counts = Counts()
+    for tool, types in accepted(shard):
+        for kind, original in tool.schemas():
+            type = types.input if kind == "input" else types.result
+            told = json.loads(json.dumps(schema(type, types.definitions)))
+            again = import_schema(told, "main.server.Again")
+            counts.add(compare(f"{tool.id} {kind} again", original, Codec(again.type, again.definitions), 2, 5))
+    assert counts.disagreements == []
+    assert counts.numbers["refused"] > 1_000
+
+
+@needs_corpus
+@pytest.mark.feature("A9.3")
+@pytest.mark.parametrize("shard", range(SHARDS))
+def test_each_dialect_tells_a_tool_in_its_own_keywords_or_says_what_it_cannot_tell(shard: int) -> None:
+    refused: Counter[str] = Counter()
+    for tool, types in accepted(shard):
+        record = RecordDef("main.server.Tool", tuple(one.as_field() for one in types.parameters))
+        told = record_schema(record, types.definitions)
+        for dialect in DIALECTS.values():
+            made = dialect.tool(told)
+            if isinstance(made, Unsupported):
+                assert made.keyword, tool.id
+                assert made.reason, tool.id
+                refused[dialect.name] += 1
+            elif made.strict:
+                assert keywords(made) <= (OPENAI if dialect.name == "openai" else GRAMMAR), (tool.id, dialect.name)
+            else:
+                assert json.loads(json.dumps(made.schema)) == json.loads(json.dumps(told)), (tool.id, dialect.name)
+        output = DIALECTS["anthropic"].output(told)
+        assert isinstance(output, Unsupported) or keywords(output) <= STRUCTURED, tool.id
+    assert not refused.keys() & {"openai", "anthropic", "none"}
+
+
+def keywords(lowered: Lowered) -> set[str]:
+    return {key for node in nodes(lowered.schema) if isinstance(node, dict) for key in node}
+
+
+@needs_corpus
+@pytest.mark.feature("A9.3")
+@pytest.mark.parametrize("shard", range(SHARDS))
+def test_what_a_tool_takes_is_taken_by_what_a_provider_is_told(shard: int) -> None:
+    looked = 0
+    for tool, types in accepted(shard):
+        told = schema(types.input, types.definitions)
+        try:
+            value = Generator(dict(tool.schemas())["input"], Random(tool.id)).value().value
+        except ValueError:
+            continue
+        assert judge(told).is_valid(value), (tool.id, value)
+        for name in ("anthropic", "compatible"):
+            made = DIALECTS[name].tool(told)
+            if isinstance(made, Lowered):
+                assert judge(made.schema).is_valid(value), (tool.id, name, value)
+                looked += 1
+    assert looked > 1_000
