@@ -84,7 +84,10 @@ class Guard:
                 raise Refused(503, "the server has ended", (("connection", "close"),))
             if scope["path"] != PATH:
                 raise Refused(404, f"there is nothing here; the Model Context Protocol is at {PATH}")
-            self._from_where(headers)
+            send = self._from_where(headers, send)
+            if scope["method"] == "OPTIONS" and "origin" in headers:
+                await _empty(send, _PREFLIGHT)
+                return
             self.admit(scope, self._who(headers))
             if scope["method"] != "POST":
                 await self.inner(scope, receive, send)
@@ -97,16 +100,21 @@ class Guard:
 
     # --- who and from where -------------------------------------------------------------------------------------------
 
-    def _from_where(self, headers: Mapping[str, list[str]]) -> None:
-        """A page in a browser cannot reach a server on this machine under a name of its own (rebinding)."""
+    def _from_where(self, headers: Mapping[str, list[str]], send: Send) -> Send:
+        """A page in a browser cannot reach a server on this machine under a name of its own (rebinding).
+
+        A page from an origin that is known may read the answers: what is sent says so to its browser.
+        """
         hosts = headers.get("host", [])
         if len(hosts) != 1 or not _known(hosts[0].lower(), self.names):
             raise Refused(403, "this server does not go by that host; `listen = http(hosts: […])` names those that it does")
-        for origin in headers.get("origin", []):
+        origins = headers.get("origin", [])
+        for origin in origins:
             scheme, _, host = origin.lower().partition("://")
             own = scheme in ("http", "https") and _known(host, self.names)
             if not own and origin.lower() not in self.listen.origins:
                 raise Refused(403, "requests from that origin are not taken; `listen = http(origins: […])` names those that are")
+        return _readable(send, origins[0]) if len(origins) == 1 else send
 
     def _who(self, headers: Mapping[str, list[str]]) -> Caller:
         if not self.callers:
@@ -266,6 +274,34 @@ def _headers(scope: Scope) -> dict[str, list[str]]:
     for name, value in scope["headers"]:
         found.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
     return found
+
+
+_PREFLIGHT = (
+    ("access-control-allow-methods", "GET, POST, DELETE"),
+    ("access-control-allow-headers", "*, Authorization"),
+    ("access-control-max-age", "600"),
+)
+
+
+def _readable(send: Send, origin: str) -> Send:
+    """Let the page of an origin read what is sent, and the session in its headers."""
+    own = [
+        (b"access-control-allow-origin", origin.encode("latin-1")),
+        (b"access-control-expose-headers", b"Mcp-Session-Id"),
+        (b"vary", b"Origin"),
+    ]
+
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [*message["headers"], *own]}
+        await send(message)
+
+    return sending
+
+
+async def _empty(send: Send, headers: tuple[tuple[str, str], ...]) -> None:
+    await send({"type": "http.response.start", "status": 204, "headers": [(k.encode(), v.encode()) for k, v in headers]})
+    await send({"type": "http.response.body", "body": b""})
 
 
 async def _reply(send: Send, status: int, body: Mapping[str, object], headers: tuple[tuple[str, str], ...] = ()) -> None:

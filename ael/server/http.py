@@ -7,6 +7,7 @@ import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from ipaddress import ip_address
 
 import uvicorn
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
@@ -28,10 +29,16 @@ _LAST = 2
 """Seconds for answers to be written when everything has ended."""
 
 
-def bind(host: str, port: int) -> socket.socket:
-    """A listening socket. Raises `HostError` (AEL0873)."""
+def bind(host: str, port: int, *, known: bool) -> socket.socket:
+    """A listening socket. `known`: callers have to say who they are; else only this machine's own addresses are taken.
+
+    Raises `HostError`: open to others without callers (AEL0872), or no such address here, or a port that is taken (AEL0873).
+    """
     try:
         family, kind, number, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        if not known and not ip_address(address[0]).is_loopback:
+            note = 'name who may call: `caller alice = bearer(secret("ALICE_TOKEN"))` in the deployment'
+            raise HostError("AEL0872", f"a server on {host} is open to others, and no caller is named", note)
         bound = socket.socket(family, kind, number)
         try:
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -42,23 +49,17 @@ def bind(host: str, port: int) -> socket.socket:
             raise
     except (OSError, UnicodeError, OverflowError) as error:
         reason = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
-        raise HostError(
-            "AEL0873", f"cannot listen on {host}, port {port}: {reason.lower()}", "say another with `--host` and `--port`"
-        ) from None
+        note = "say another with `--host` and `--port`"
+        raise HostError("AEL0873", f"cannot listen on {host}, port {port}: {reason.lower()}", note) from None
     bound.setblocking(False)
     return bound
 
 
-def names_of(host: str, listen: Listen) -> frozenset[str]:
-    """The hosts that requests may name: this machine's own names on loopback, what was bound, and what the deployment says."""
+def names_of(host: str, bound: socket.socket, listen: Listen) -> frozenset[str]:
+    """The hosts that requests may name: this machine's own names on loopback, what was asked for, and what the deployment says."""
     shown = f"[{host}]" if ":" in host else host.lower()
-    own = LOOPBACK if is_loopback(host) else (shown,)
+    own = LOOPBACK if ip_address(bound.getsockname()[0]).is_loopback else ()
     return frozenset({*own, shown, *listen.hosts})
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach what listens on `host`."""
-    return host in ("localhost", "::1") or (host.startswith("127.") and host.replace(".", "").isdecimal())
 
 
 async def serve(
@@ -73,7 +74,7 @@ async def serve(
         security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
     guard = Guard(
-        manager.handle_request, listen, callers, local, names_of(host, listen), _admit, lambda: not calls.draining
+        manager.handle_request, listen, callers, local, names_of(host, bound, listen), _admit, lambda: not calls.draining
     )  # fmt: skip
     config = uvicorn.Config(
         guard,

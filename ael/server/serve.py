@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ael.host import Host, HostError, open_host
+from ael.host import Host, open_host
 from ael.net.redact import Redactor
 from ael.project.program import Opened
 from ael.project.serving import Listen
@@ -55,14 +55,13 @@ def prepare(opened: Opened, chosen: Sequence[str] = (), local: Caller | None = N
 
 def serve(opened: Opened, where: Where, chosen: Sequence[str] = ()) -> int:
     """Serve until a signal, or until the client on standard input is gone. Gives the exit code. Raises `HostError`."""
-    if where.host is not None and not opened.deployment.serving.callers and not http.is_loopback(where.host):
-        note = 'name who may call: `caller alice = bearer(secret("ALICE_TOKEN"))` in the deployment'
-        raise HostError("AEL0872", f"a server on {where.host} is open to others, and no caller is named", note)
     service = prepare(opened, chosen, local_caller() if where.host is None else None)
-    bound = None if where.host is None else http.bind(where.host, where.port)
+    bound = None if where.host is None else http.bind(where.host, where.port, known=bool(service.callers))
     _log_to_stderr(Redactor(service.host.bindings.secrets.values()))
     for warning in service.host.warnings:
         print(f"warning: {warning}", file=sys.stderr)
+    if where.host in ("0.0.0.0", "::") and not service.listen.hosts:
+        print("warning: requests have to name a host: `listen = http(hosts: […])` in the deployment says which", file=sys.stderr)
     for line in described(service.protocol.tools, opened.program):
         print(f"ael serve: {line}", file=sys.stderr)
     if where.host is None or bound is None:

@@ -165,7 +165,7 @@ def _unchunked(data: bytes) -> bytes:
 async def serving(program: Opened, *chosen: str) -> AsyncIterator[Served]:
     """Serve on a free port of this machine, and end the server afterwards."""
     service = prepare(program, chosen)
-    bound = http.bind("127.0.0.1", 0)
+    bound = http.bind("127.0.0.1", 0, known=False)
     stop = Stop()
     port = bound.getsockname()[1]
     async with service.host:

@@ -100,6 +100,22 @@ def test_a_signal_ends_the_command_well(tmp_path: Path, number: signal.Signals) 
     assert b"Traceback" not in err
 
 
+def test_a_signal_ends_a_server_on_standard_input_too(tmp_path: Path) -> None:
+    opened(tmp_path, MAIN)
+    with serve(tmp_path, "--stdio") as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(b"no message\n")
+        process.stdin.flush()
+        assert b"-32700" in process.stdout.readline()
+        process.send_signal(signal.SIGTERM)
+        # Its input stays open: only the signal ends it.
+        code = process.wait(timeout=60)
+        out, err = process.communicate()
+    assert (code, out) == (0, b"")
+    assert b"Traceback" not in err
+
+
 @pytest.mark.feature("A10.1")
 def test_stdout_is_the_protocols_alone_and_noise_is_answered(tmp_path: Path) -> None:
     (tmp_path / "noisy.py").write_text(

@@ -191,6 +191,24 @@ def test_wrong_hosts_and_origins_are_forbidden(program: Opened, headers: dict[st
     with_server(program, scenario)
 
 
+def test_a_page_of_a_known_origin_may_ask_and_read(program: Opened) -> None:
+    async def scenario(served: Served) -> None:
+        origin = {"Origin": "https://app.example.com"}
+        asked = await served.request("OPTIONS", headers={**origin, "Access-Control-Request-Method": "POST"})
+        assert asked.status == 204
+        assert asked.headers["access-control-allow-origin"] == "https://app.example.com"
+        assert "POST" in asked.headers["access-control-allow-methods"]
+        answered = await served.post(INITIALIZE, origin)
+        assert answered.headers["access-control-allow-origin"] == "https://app.example.com"
+        assert answered.headers["access-control-expose-headers"] == "Mcp-Session-Id"
+        stranger = await served.request("OPTIONS", headers={"Origin": "https://evil.example"})
+        assert stranger.status == 403
+        assert "access-control-allow-origin" not in stranger.headers
+        assert "access-control-allow-origin" not in (await served.post(INITIALIZE)).headers
+
+    with_server(program, scenario)
+
+
 def test_unknown_paths_sessions_and_methods(program: Opened) -> None:
     async def scenario(served: Served) -> None:
         assert (await served.request("GET", "/")).status == 404
