@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from ael.data import dataclass
 
 HEAD = 64 * 1_024
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from ael.data import dataclass
 from ael.net.redact import bounded
 from ael.types.canonical import encode as encode
 from ael.types.json import JsonError, read

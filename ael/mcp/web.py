@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from email.utils import parsedate_to_datetime
+from datetime import UTC, datetime
 from urllib.parse import urljoin, urlsplit
 
 from ael.mcp.endpoint import HttpEndpoint
@@ -24,6 +25,8 @@ EXCERPT = 200
 _AGES = 1e7
 _ENDLESS = 1 << 62
 _HOPS = 3
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_DATE = re.compile(r"[A-Z][a-z]{2}, ([0-9]{2}) ([A-Z][a-z]{2}) ([0-9]{4}) ([0-9]{2}):([0-9]{2}):([0-9]{2}) GMT")
 _KINDS = {
     NetKind.ADDRESS: FaultKind.DENIED,
     NetKind.TLS: FaultKind.DENIED,
@@ -240,9 +243,19 @@ def retry_after(value: str, date: str) -> float | None:
     """Seconds of a `Retry-After`; one that is a time counts from the answer's own `Date`, since no two clocks agree."""
     if value.isascii() and value.isdigit():
         return float(value) if len(value) < 8 else None
+    there, now = _time(value), _time(date)
+    return None if there is None or now is None else max(0.0, (there - now).total_seconds())
+
+
+def _time(text: str) -> datetime | None:
+    """A time as HTTP writes it (RFC 9110, 5.6.7). The standard library's reader of it costs 10 ms to import."""
+    found = _DATE.fullmatch(text)
+    if found is None:
+        return None
+    day, month, year, hour, minute, second = found.groups()
     try:
-        return max(0.0, (parsedate_to_datetime(value) - parsedate_to_datetime(date)).total_seconds())
-    except (TypeError, ValueError):
+        return datetime(int(year), _MONTHS.index(month) + 1, int(day), int(hour), int(minute), min(int(second), 59), tzinfo=UTC)
+    except ValueError:
         return None
 
 
