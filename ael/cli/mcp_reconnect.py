@@ -33,7 +33,8 @@ async def act(args: argparse.Namespace) -> int:
 
 def _lines(program: Program, listed: Listed) -> list[str]:
     times = ", ".join(f"{what} {seconds * 1000:,.0f} ms" for what, seconds in listed.times.items())
-    counts = f"{len(listed.tools)} tools, {len(listed.resources)} resources, {len(listed.prompts)} prompts"
+    kinds = (("tool", listed.tools), ("resource", listed.resources), ("prompt", listed.prompts))
+    counts = ", ".join(f"{len(found)} {kind}{'' if len(found) == 1 else 's'}" for kind, found in kinds)
     told = [f"{listed.server.name}: connected to {listed.described} ({listed.server.where})", f"  {times}", f"  {counts}"]
     return told + [f"  {key}: {old} → {new}" for key, old, new in _moved(program, listed)]
 
