@@ -7,13 +7,15 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import pytest
+
 from ael.mcp.failure import McpError
 from ael.mcp.listing import Listing, What
 from ael.mcp.manifest import Expected, Uses
 from ael.mcp.remote import Policy, Remote
 from ael.mcp.session import Listener
 from ael.run.ports import CallContext, Clock, RemoteAnswer, RemotePart
-from ael.types.fault import FaultKind
+from ael.types.fault import Fault, FaultKind
 from ael.types.pin import pin_digest
 from ael.types.spec import RemoteSpec
 
@@ -140,3 +142,21 @@ def context(tenant: str = "acme", caller: str = "lin", seconds: float = 30.0, no
     """A call's context; `now` where the clock is not the system's."""
     start = time.time() if now is None else now
     return CallContext("r1", "main/x", "key-1", tenant, caller, "crm.read", start + seconds, f"00-{'a' * 32}-{'b' * 16}-01")
+
+
+def alone(work: Callable[[], Awaitable[None]]) -> None:
+    """In a loop of its own, which has no task left at its end."""
+
+    async def whole() -> None:
+        await work()
+        await asyncio.sleep(0)
+        left = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+        assert not left, left
+
+    asyncio.run(whole())
+
+
+async def fault_of(work: Awaitable[object]) -> Fault:
+    with pytest.raises(Fault) as raised:
+        await work
+    return raised.value

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tests.mutation import decoder, language, loop, provider, secrets, servers
+from tests.mutation import connections, decoder, language, loop, provider, secrets, servers
 
-KINDS = frozenset(f"K{number:02}" for number in (*range(1, 17), 18, 19, 21, *range(31, 43), 44, 47, 48, 49, 50, 53))
+KINDS = frozenset(f"K{number:02}" for number in (*range(1, 17), 18, 19, 21, 22, 23, 25, 26, *range(31, 46), 47, 48, 49, 50, 53))
 """What the language and its run time so far have to exclude."""
 
 MUTATIONS = (
@@ -13,5 +13,6 @@ MUTATIONS = (
     *provider.MUTATIONS,
     *secrets.MUTATIONS,
     *servers.MUTATIONS,
+    *connections.MUTATIONS,
     *language.MUTATIONS,
 )
