@@ -19,7 +19,7 @@ PROGRAMS = {
     path: path.read_text(encoding="utf-8")
     for folder in ("examples", "stdlib")
     for path in sorted((ROOT / folder).rglob("*.ael"))
-    if path.name not in ("deploy.ael", "pack.ael", "deploy.local.ael")
+    if path.is_file() and path.name not in ("deploy.ael", "pack.ael", "deploy.local.ael")
 }
 PAGES = [
     block

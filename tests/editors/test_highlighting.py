@@ -19,7 +19,7 @@ from ael.editor.words import words
 from editors.generate import generated
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = sorted((ROOT / "examples").rglob("*.ael")) + sorted((ROOT / "stdlib").rglob("*.ael"))
+SOURCES = [p for folder in ("examples", "stdlib") for p in sorted((ROOT / folder).rglob("*.ael")) if p.is_file()]
 RESERVED = ("declaration", "statement", "operator", "literal")
 
 

@@ -49,7 +49,7 @@ def test_the_program_of_the_design() -> None:
 
 def files() -> list[str]:
     """Every AEL file of the project."""
-    found = [p for folder in ("examples", "stdlib", "benches") for p in (ROOT / folder).rglob("*.ael")]
+    found = [p for folder in ("examples", "stdlib", "benches") for p in (ROOT / folder).rglob("*.ael") if p.is_file()]
     return sorted(str(p.relative_to(ROOT)) for p in found)
 
 
