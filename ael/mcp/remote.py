@@ -32,6 +32,8 @@ LONGEST = 600.0
 """Seconds of a call where neither program nor deployment limits it: a read timeout is always set."""
 _GRACE = 1.0
 """Seconds after its deadline that a session gets to say itself that the time is up."""
+_SLACK = 0.05
+"""Seconds by which the caller's limit may be sooner."""
 _BAD = frozenset({FaultKind.TIMEOUT, FaultKind.DISCONNECTED, FaultKind.UNAVAILABLE, FaultKind.MALFORMED})
 
 
@@ -163,7 +165,8 @@ class Remote:
                     finally:
                         lane.release(held)
         except asyncio.CancelledError:
-            if limit.expired() and work.sent:
+            # Whose limit cut it off, the caller's or this one's, is the same to the server: it was too slow.
+            if work.sent and (limit.expired() or asyncio.get_running_loop().time() >= work.until - _SLACK):
                 outcome = "bad"
             raise
         finally:
@@ -255,7 +258,15 @@ class Remote:
             task.add_done_callback(live.tasks.discard)
         policy = self._policy
         lane = live.lanes[key] = Lane(
-            self._uses, self._opener, tenant, self._clock, self._random, policy.retries, policy.manifest, policy.connect, live.tasks
+            self._uses,
+            self._opener,
+            tenant,
+            self._clock,
+            self._random,
+            policy.retries,
+            policy.manifest,
+            policy.connect,
+            live.tasks,
         )
         return lane
 

@@ -167,3 +167,23 @@ def test_a_session_that_does_not_keep_its_deadline_is_cut_off(monkeypatch: pytes
         await made.close()
 
     alone(work)
+
+
+@pytest.mark.feature("A9.20")
+def test_a_call_that_its_callers_limit_cuts_off_counts_as_too_slow() -> None:
+    async def work() -> None:
+        session = FakeSession()
+
+        async def hang() -> RemoteAnswer:
+            await asyncio.Event().wait()
+            raise AssertionError("unreachable")
+
+        session.doing = [hang]
+        made, _ = remote(session, policy=Policy(breaker=Thresholds(failures=1)))
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.03):
+                await made.call(GET, {}, context(seconds=0.03), None)
+        assert (await fault_of(made.call(GET, {}, context(), None))).details["final"] is True
+        await made.close()
+
+    alone(work)

@@ -1,16 +1,23 @@
-"""Who answers what a server asks, beside the person at a terminal: whoever is behind the client of a served program."""
+"""What servers ask in runs: in rounds of the stateless era, and put to whoever is behind the client of a served program."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
-from ael.run.ports import ApprovalRequest, Question
+from ael.run.ports import ApprovalRequest, Decision, Question
 from ael.server.approval import ServedApprover
+from tests.mcp.http_peer import Asked, Out
+from tests.mcp.mcp_peer import NEW, params, result
+from tests.mcp_run.programs import Crm, finished, served
+from tests.mcp_run.test_http import value
+from tests.run.fakes import FakeApprover
 
 SCHEMA = {"type": "object", "properties": {"size": {"type": "integer"}}}
 
@@ -42,3 +49,34 @@ def test_a_question_goes_to_the_client_as_the_server_says_it(
         assert asked == ([("How many?", SCHEMA)] if question.url is None else [])
 
     asyncio.run(work())
+
+
+def test_a_question_of_the_stateless_era_is_a_round_of_the_same_call(tmp_path: Path) -> None:
+    """K54: the answer goes with the same request, asked again; the journal has one call and one question."""
+    asks = {
+        "method": "elicitation/create",
+        "params": {"mode": "form", "message": "Is it urgent?", "requestedSchema": {**SCHEMA, "required": ["size"]}},
+    }
+
+    async def test() -> None:
+        crm = Crm(NEW)
+
+        async def rounds(asked: Asked, out: Out) -> None:
+            given = params(asked)
+            if "inputResponses" not in given:
+                told = {"resultType": "input_required", "inputRequests": {"q": asks}, "requestState": "s1"}
+                await out.reply(200, result(asked, told))
+                return
+            assert given["requestState"] == "s1"
+            said = json.dumps(given["inputResponses"]["q"], sort_keys=True)
+            await out.reply(200, result(asked, {**crm.complete, "content": [{"type": "text", "text": said}]}))
+
+        crm.doing["create_ticket"] = rounds
+        approver = FakeApprover(Decision(True, "lin", "", {"size": 3}))
+        async with served(crm, tmp_path, ", elicitation: true", approver=approver) as (made, _):
+            said = value(await made.run("main.ticket", {"text": "x"}))
+            assert json.loads(str(said)) == {"action": "accept", "content": {"size": 3}}
+            assert [one.kind for one in made.spans.spans if one.kind in ("tool", "approval")] == ["approval", "tool"]
+        assert len({meta["idempotencyKey"] for *_, meta in crm.called}) == 1
+
+    finished(test)
