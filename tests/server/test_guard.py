@@ -57,8 +57,9 @@ def test_what_keeps_an_object_from_being_a_message_is_said(message: dict[str, ob
 @pytest.mark.parametrize(
     ("host", "known"),
     [
-        ("a.example", True), ("a.example:8", True), ("a.example:", False), ("a.example:x", False), ("a.example:8:8", False), ("b.example:8", False),
-        ("c.example:80", True), ("c.example", False), ("c.example:81", False), ("[::1]", True), ("[::1]:5", True), ("::1", False), ("", False), (":80", False),
+        ("a.example", True), ("a.example:8", True), ("a.example:", False), ("a.example:x", False), ("a.example:8:8", False),
+        ("b.example:8", False), ("c.example:80", True), ("c.example", False), ("c.example:81", False),
+        ("[::1]", True), ("[::1]:5", True), ("::1", False), ("", False), (":80", False),
     ],
 )  # fmt: skip
 def test_hosts_with_and_without_ports(host: str, known: bool) -> None:
