@@ -31,6 +31,7 @@ from ael.types.type import (
     UnionType,
     Unknown,
     optional,
+    unchecked,
 )
 
 _CALLED: frozenset[Kind] = frozenset({"function", "tool", "node", "record", "error"})
@@ -138,7 +139,8 @@ def _signed(c: Checker, node: n.Call, signature: Signature, kind: str, expected:
             for w, t, p in zip(wanted_of(signature.parameters), types, signature.parameters, strict=True)
         ]
     else:
-        wanted, result = wanted_of(signature.parameters), signature.result
+        # What a schema asks beyond a type is checked when a result arrives; code works with the type.
+        wanted, result = wanted_of(signature.parameters), unchecked(signature.result)
     arguments, fine = assign(c, node, what, wanted, named=named)
     c.tables.calls[node] = CallInfo(kind, signature.name, arguments)  # type: ignore[arg-type]
     if not fine:
