@@ -126,6 +126,42 @@ def test_k17_odd_schemas_have_a_meaning(schema: Mapping[str, object]) -> None:
     program_of(block("tool odd needs a.b repeat idempotent"), pins(tool("odd", schema)))
 
 
+BEYOND: list[tuple[dict[str, object], str]] = [
+    (
+        {"type": "object", "properties": {"a": {"type": "string"}}, "anyOf": [{"required": ["a"]}, {"maxProperties": 3}]},
+        'r.a ?? ""',
+    ),
+    ({"type": "array", "items": {"type": "string"}, "uniqueItems": True}, "r.map(fn(x) => x.upper()).join(r[0])"),
+    ({"type": "string", "not": {"enum": ["x"]}}, "r.upper()"),
+    (
+        {
+            "$defs": {
+                "N": {
+                    "type": "object",
+                    "minProperties": 1,
+                    "properties": {"v": {"type": "integer"}, "next": {"$ref": "#/$defs/N"}},
+                }
+            },
+            "$ref": "#/$defs/N",
+        },
+        '"${match r.next { null => 0, n => n.v ?? 1 }}"',
+    ),
+    (
+        {"oneOf": [{"type": "object", "properties": {"k": {"const": word}}, "required": ["k"]} for word in ("a", "b")]},
+        "match r { crm.AResultA a => a.k, crm.AResultB b => b.k }",
+    ),
+]
+
+
+@pytest.mark.feature("A9.3", "D4")
+@pytest.mark.parametrize(("schema", "code"), BEYOND)
+def test_code_works_with_the_type_and_what_is_beyond_it_is_checked_on_arrival(schema: Mapping[str, object], code: str) -> None:
+    text = (
+        block("tool a needs a.b repeat idempotent") + f"node f() -> String\n  grants a.b\n{{\n  let r = crm.a()\n  {code}\n}}\n"
+    )
+    program_of(text, pins(tool("a", outputSchema=schema)))
+
+
 # --- K18: dialects -------------------------------------------------------------------------------------------------------
 
 
