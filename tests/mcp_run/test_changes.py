@@ -52,7 +52,7 @@ def test_a_missing_tool_ends_a_run_before_anything_is_sent_even_of_the_other_too
     finished(test)
 
 
-@pytest.mark.feature("A9.4", "A9.5")
+@pytest.mark.feature("A9.5")
 def test_neighbours_and_what_an_entry_does_not_reach_do_not_matter(tmp_path: Path) -> None:
     """K16, K21."""
 
@@ -107,6 +107,23 @@ def test_a_tool_that_appears_is_never_offered(tmp_path: Path) -> None:
         async with served(crm, tmp_path, script=turns) as (made, _):
             assert value(await made.run("main.look", {"id": "c-1"})) == "x"
             assert 'no tool "crm__delete_all"' in made.said
+        assert crm.called == []
+
+    finished(test)
+
+
+@pytest.mark.feature("A9.4", "A9.5")
+def test_a_schema_that_has_no_exact_type_any_more_is_refused_before_any_call(tmp_path: Path) -> None:
+    """K16."""
+
+    async def test() -> None:
+        schema = {"type": "object", "properties": {"id": {"$ref": "https://example.com/id.json"}}, "required": ["id"]}
+        crm = Crm(tools=[{**GET_CUSTOMER, "inputSchema": schema}, CREATE_TICKET])
+        async with served(crm, tmp_path) as (made, peer):
+            outcome = fault(await made.run("main.customer", {"id": "c-1"}))
+            assert outcome.kind is FaultKind.DEFINITION_CHANGED
+            assert 'new, "https://example.com/id.json"' in outcome.message
+            assert "tools/call" not in peer.methods()
         assert crm.called == []
 
     finished(test)
