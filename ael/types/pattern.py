@@ -1,9 +1,9 @@
 """Patterns of text that take linear time, whatever the pattern and whatever the text.
 
 The syntax is what JSON Schema asks for: ECMA-262 with its `u` flag, without look-around, back references and `\\b`, which are
-refused where the pattern is written. `\\d`, `\\w` are ASCII, `$` is the very end, a search is unanchored. A pattern whose every
-choice is decided by one character runs in Python's `re`, which then never goes back; any other runs as a lazily built
-deterministic automaton.
+refused where the pattern is written (conditions at its very start are taken: `pattern_look.py`). `\\d`, `\\w` are ASCII, `$` is the
+very end, a search is unanchored. A pattern whose every choice is decided by one character runs in Python's `re`, which then never goes
+back; any other runs as a lazily built deterministic automaton.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from ael.data import dataclass
+from ael.types.pattern_look import looks
 from ael.types.pattern_syntax import Alternation, Anchor, CharSet, Item, PatternError, Repeat, Sequence, parse
 
 __all__ = ["PatternError", "check_pattern", "compile_pattern", "matches"]
@@ -41,12 +42,20 @@ def check_pattern(pattern: str) -> PatternError | None:
 @lru_cache(maxsize=1_024)
 def compile_pattern(pattern: str) -> Callable[[str], bool]:
     """A function that tells whether `pattern` occurs in a text. Raises PatternError for a pattern that is refused."""
+    parts = looks(pattern)
+    if parts.wanted != (pattern,):
+        wanted, refused = map(compile_pattern, parts.wanted), map(compile_pattern, parts.refused)
+        return _all_and_none(tuple(wanted), tuple(refused))
     tree = parse(pattern)
     direct = _direct(tree)
     if direct is not None:
         search = re.compile(direct, re.DOTALL).search
         return lambda text: search(text) is not None
     return _Automaton(tree).search
+
+
+def _all_and_none(wanted: tuple[Callable[[str], bool], ...], refused: tuple[Callable[[str], bool], ...]) -> Callable[[str], bool]:
+    return lambda text: all(one(text) for one in wanted) and not any(one(text) for one in refused)
 
 
 def _direct(tree: Item) -> str | None:

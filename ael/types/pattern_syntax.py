@@ -134,6 +134,16 @@ def parse(text: str) -> Item:
     return tree
 
 
+def group_end(text: str, start: int) -> int:
+    """Where the `)` of a group stands whose inside begins at `start`. Raises PatternError."""
+    parser = _Parser(text)
+    parser.at = start
+    parser.alternation(1)
+    if parser.at >= len(text):
+        raise PatternError("a `(` without its `)`", start)
+    return parser.at
+
+
 class _Parser:
     def __init__(self, text: str) -> None:
         self.text = text

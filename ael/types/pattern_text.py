@@ -12,7 +12,7 @@ _SURROGATES = (0xD800, 0xDFFF)
 
 @lru_cache(maxsize=1_024)
 def written_out(pattern: str) -> str:
-    """The same pattern for engines that know `[\\u{61}-\\u{7a}]`, `(?:)`, `{1,2}`, `^` and `$`. Raises PatternError."""
+    """The same pattern for any engine that knows `[a-z\\x2d]`, `(?:)`, `{1,2}`, `^` and `$`. Raises PatternError."""
     return _item(parse(pattern))
 
 
@@ -40,5 +40,10 @@ def _set(ranges: tuple[tuple[int, int], ...]) -> str:
         before, after = (low, min(high, _SURROGATES[0] - 1)), (max(low, _SURROGATES[1] + 1), high)
         parts += [part for part in (before, after) if part[0] <= part[1]]
     if not parts:
-        return "[^\\u{0}-\\u{10ffff}]"
-    return "[" + "".join(f"\\u{{{low:x}}}-\\u{{{high:x}}}" for low, high in parts) + "]"
+        return f"[^{_char(0)}-{_char(0x10FFFF)}]"
+    return "[" + "".join(_char(low) if low == high else f"{_char(low)}-{_char(high)}" for low, high in parts) + "]"
+
+
+def _char(code: int) -> str:
+    """A character inside of a set: itself, or by number where an engine could take it for a sign."""
+    return chr(code) if code > 0x9F or chr(code).isalnum() else f"\\x{code:02x}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ael.data import dataclass, field
-from ael.types.canonical import digest
 
 FILE = "ael.lock"
 """Beside `pack.ael`, or beside the main file where there is no pack."""
@@ -41,6 +40,9 @@ Pins = Mapping[str, ServerPins]
 
 def pin_digest(definition: Mapping[str, object]) -> str:
     """SHA-256 of a definition, hexadecimal, over its canonical JSON."""
+    # Every check names the types of this module; only programs whose servers are pinned write JSON.
+    from ael.types.canonical import digest
+
     return digest(definition)
 
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 
+from ael.types.pattern_look import looks
+from ael.types.pattern_syntax import PatternError
 from ael.types.pattern_text import written_out
 from ael.types.schema_cost import bound_repetition
-from ael.types.schema_node import Node
+from ael.types.schema_node import Node, SchemaRefused
 
 
 def schema_text(root: Node) -> str:
@@ -42,7 +44,19 @@ class _Writer:
     def write(self, node: Node) -> object:
         if node.always is not None:
             return node.always
-        return {keyword: self._word(keyword, value) for keyword, value in node.words.items()}
+        made = {keyword: self._word(keyword, value) for keyword, value in node.words.items()}
+        if isinstance(pattern := node.words.get("pattern"), str) and (more := self._looks(pattern, made)):
+            made["allOf"] = [*made.get("allOf", []), *more]  # type: ignore[misc]
+        return made
+
+    def _looks(self, pattern: str, made: dict[str, object]) -> list[object]:
+        """The conditions at the start of a pattern, as schemas of their own."""
+        parts = looks(pattern)
+        made["pattern"] = written_out(parts.wanted[0])
+        return [
+            *({"pattern": written_out(one)} for one in parts.wanted[1:]),
+            *({"not": {"pattern": written_out(one), "type": ["string"]}} for one in parts.refused),
+        ]
 
     def _word(self, keyword: str, value: object) -> object:
         match keyword, value:
@@ -50,8 +64,6 @@ class _Writer:
                 return self._refer(value)
             case _, Node():
                 return self.write(value)
-            case "pattern", str():
-                return written_out(value)
             case "patternProperties", dict():
                 return self._patterns(value)
             case (("const" | "enum"), _):
@@ -66,7 +78,10 @@ class _Writer:
     def _patterns(self, value: dict[str, Node]) -> object:
         made: dict[str, object] = {}
         for pattern, one in value.items():
-            text = written_out(pattern)
+            try:
+                text = written_out(pattern)
+            except PatternError as error:
+                raise SchemaRefused("patternProperties", one.pointer, error.message) from None
             # two patterns may be the same one, written in two ways
             made[text] = {"allOf": [made[text], self.write(one)]} if text in made else self.write(one)
         return made

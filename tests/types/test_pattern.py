@@ -50,6 +50,20 @@ from ael.types.pattern_syntax import PatternError, parse
         ("^\\s$", "\ufeff", True),
         ("^\\/$", "/", True),
         ("^\\cA$", "x", None),
+        ("^(?!\\.)(?!.*\\.\\.)[a-z.]+@[a-z]+$", "a.b@c", True),
+        ("^(?!\\.)(?!.*\\.\\.)[a-z.]+@[a-z]+$", ".a@c", False),
+        ("^(?!\\.)(?!.*\\.\\.)[a-z.]+@[a-z]+$", "a..b@c", False),
+        ("^(?=.*\\d)(?=.*[A-Z]).{4,}$", "ab1D", True),
+        ("^(?=.*\\d)(?=.*[A-Z]).{4,}$", "abcD", False),
+        ("^(?!a|b)", "c", True),
+        ("^(?!a|b)", "b", False),
+        ("^(?!a)(b|c)", "b", True),
+        ("^(?=a)", "ba", False),
+        ("^(?!a)b|c", "xc", None),
+        ("^(?!a)*b", "b", None),
+        ("^(?!a", "b", None),
+        ("^(?=(?!a)b)", "b", None),
+        ("^a(?!b)", "a", None),
     ],
 )
 def test_meaning(pattern: str, text: str, found: bool | None) -> None:
@@ -149,3 +163,14 @@ def test_the_portable_form_means_the_same(parts: tuple[str, str, str, str], text
 
 def test_portable_forms_exist() -> None:
     assert portable("^[ab]{2}(?:ab|b)+$", 100) == "^[ab]{2}(ab|b)+$"
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("=!"), st.sampled_from(("a", ".*b", "a|b", "[ab]$", "", "c*a"))), min_size=1, max_size=3),
+    st.sampled_from(("[a-c]+$", "(a|b)c?", ".", "", "$", "a{1,2}b")),
+    st.text(alphabet="abc", max_size=5),
+)
+@settings(max_examples=300, deadline=None)
+def test_conditions_at_the_start_are_those_of_python(conditions: list[tuple[str, str]], rest: str, text: str) -> None:
+    pattern = "^" + "".join(f"(?{sign}{inner})" for sign, inner in conditions) + rest
+    assert matches(pattern, text) == (re.search(pattern.replace("$", r"\Z"), text) is not None)
