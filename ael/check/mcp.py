@@ -11,7 +11,6 @@ from collections.abc import Mapping
 
 from ael.check.basis import short
 from ael.check.collect import Collected, ModuleScope, Remote, Server, Symbol
-from ael.check.mcp_resource import template
 from ael.check.mcp_setting import check_settings, text_of
 from ael.check.suggest import did_you_mean
 from ael.diagnostics.diagnostic import Bag, Label, Place
@@ -124,6 +123,9 @@ class _Block:
         uri = text_of(member.uri)
         if uri is None:
             return
+        # Templates are read in the few programs that use resources.
+        from ael.check.mcp_resource import template
+
         found = template(uri)
         if found.problem:
             self.bag.report("AEL1209", f"this is no URI of a resource: {found.problem}", self.scope.source, member.uri.span)

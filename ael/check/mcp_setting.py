@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ael.check.suggest import did_you_mean
-from ael.check.url import url_problem
 from ael.diagnostics.diagnostic import Bag, Label, Place
 from ael.diagnostics.hidden import without_strings
 from ael.source import Source
@@ -64,6 +63,9 @@ def _url(setting: n.Setting, source: Source, bag: Bag) -> None:
     value = setting.value
     url = text_of(value)
     if url is not None:
+        # Addresses are looked at in the few programs that hold one.
+        from ael.check.url import url_problem
+
         problem = url_problem(url, None)
         if problem is not None:
             shown = without_strings(source, value.span) if problem.secret else source

@@ -6,7 +6,6 @@ from ael.check.collect import Collected, ModuleScope, Symbol
 from ael.check.constant import FAILED
 from ael.check.declare import unique
 from ael.check.define import Definer, wire_of
-from ael.check.mcp_resource import template
 from ael.check.module import find, kind_text, report_unknown, seen, visible
 from ael.diagnostics.diagnostic import Bag, Edit, Fix, Label, Place
 from ael.source import Span
@@ -164,6 +163,9 @@ class Signer:
             self._data(scope, node.type, result, "result", False)
         remote = self.collected.remote(symbol.name)
         if remote is not None:
+            # Templates are read in the few programs that use resources.
+            from ael.check.mcp_resource import template
+
             parameters = template(remote.spec.wire).parameters
             self.collected.signatures[symbol.name] = Signature(symbol.name, parameters, result)
 

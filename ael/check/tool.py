@@ -18,7 +18,6 @@ from ael.data import dataclass, replace
 from ael.diagnostics.diagnostic import Edit, Fix, Place, Severity
 from ael.source import Span
 from ael.syntax import nodes as n
-from ael.types.naming import wire_name
 from ael.types.signature import Effects, Repeat, Signature
 from ael.types.spec import ApprovalSpec, ToolSpec
 
@@ -218,6 +217,9 @@ def offer_name(symbol: Symbol) -> str:
     """The name under which a model sees a tool (its own), one of a server (`crm__get_customer`), or a node (`delegate__` and its own)."""
     own = symbol.name.rpartition(".")[2]
     if isinstance(symbol.node, n.McpMember):
+        # Loaded by programs that offer tools of servers.
+        from ael.types.naming import wire_name
+
         return wire_name(short(symbol.name))
     return f"delegate__{own}" if symbol.kind in ("node", "agent") else own
 

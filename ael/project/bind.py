@@ -14,7 +14,7 @@ from typing import TypeVar
 from ael.check.program import CheckedProgram
 from ael.diagnostics.diagnostic import Bag
 from ael.diagnostics.hidden import without_strings
-from ael.project import bind_mcp, bind_model, bind_program, bind_runs, bind_serving, bind_world
+from ael.project import bind_model, bind_program, bind_runs, bind_serving, bind_world
 from ael.project.bind_model import PROVIDERS
 from ael.project.bind_state import ProgramState, ServerFacts, State, once
 from ael.project.deployment import Deployment
@@ -38,6 +38,28 @@ def _later(what: str) -> Callable[[State, n.Binding], None]:
     return line
 
 
+def _mcp(state: State, binding: n.Binding) -> None:
+    # What reads lines about servers is loaded with the first one.
+    from ael.project import bind_mcp
+
+    bind_mcp.line(state, binding)
+
+
+def _settle(state: State, *, required: bool) -> None:
+    if state.declared:
+        from ael.project import bind_mcp
+
+        bind_mcp.settle(state, required=required)
+
+
+def _facts(program: CheckedProgram, pins: Pins) -> Mapping[str, ServerFacts]:
+    if not program.servers:
+        return {}
+    from ael.project import bind_mcp
+
+    return bind_mcp.facts(program, pins)
+
+
 WORLD: Mapping[str, Callable[[State, n.Binding], None]] = MappingProxyType(
     {
         "setting": bind_world.setting,
@@ -45,7 +67,7 @@ WORLD: Mapping[str, Callable[[State, n.Binding], None]] = MappingProxyType(
         "host": bind_world.host,
         "command": bind_world.command,
         "runs": bind_runs.runs,
-        "mcp": bind_mcp.line,
+        "mcp": _mcp,
         "node": _later("placing a node is read and formatted, but comes in a later release"),
         "edge": _later("placing an edge is read and formatted, but comes in a later release"),
         "log": _later("log sinks are read and formatted, but come in a later release"),
@@ -90,14 +112,14 @@ def bind(
             message = f"the tenant `{declaration.name.text}` is read and formatted, but tenants come in a later release"
             bag.report("AEL1005", message, module.source, declaration.span)
     _read(state, module, {**WORLD, **PROGRAM})
-    bind_mcp.settle(state, required=True)
+    _settle(state, required=True)
     return _deployment(state, name, folder)
 
 
 def bind_without(program: CheckedProgram, folder: Path, bag: Bag) -> Deployment:
     """The default, where there is no `deploy.ael`: it reaches the MCP servers whose address is a constant of the program."""
     state = _state(Source("deploy.ael", ""), program, bag, frozenset(), _NO_PINS)
-    bind_mcp.settle(state, required=False)
+    _settle(state, required=False)
     return _deployment(state, "default", folder)
 
 
@@ -115,7 +137,7 @@ def bind_servers(
     state = State(source, bag, packages, declared)
     if module is not None:
         _read(state, module, WORLD, kinds=("setting", "secret", "host", "command", "mcp"))
-    bind_mcp.settle(state, required=False)
+    _settle(state, required=False)
     _missing_secrets(state)
     return Deployment(
         name=name, folder=str(folder), settings=state.settings, secrets=state.secrets, hosts=frozenset(state.hosts),
@@ -132,7 +154,7 @@ def bind_store(module: n.Module, folder: Path, name: str, bag: Bag) -> Deploymen
 
 
 def _state(source: Source, program: CheckedProgram, bag: Bag, packages: frozenset[str], pins: Pins) -> ProgramState:
-    return ProgramState(source, bag, packages, bind_mcp.facts(program, pins), program)
+    return ProgramState(source, bag, packages, _facts(program, pins), program)
 
 
 def _read(
