@@ -62,6 +62,10 @@ def call(id: Any, name: str, arguments: dict[str, Any]) -> None:
             os._exit(3)
         case "hang":
             pass
+        case "broken":
+            say({"jsonrpc": "2.0", "id": id, "result": "no object"})
+        case "huge":
+            say({"jsonrpc": "2.0", "id": id, "result": {"content": [{"type": "text", "text": "x" * 9 * 1024 * 1024}]}})
         case "noise":
             sys.stdout.write("just a line of a log\n")
             say({"jsonrpc": "2.0", "id": 999_999, "result": {}})
