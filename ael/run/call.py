@@ -227,6 +227,7 @@ class CallPlan:
                 if run.parks and wait > WAIT_IN_TASK:
                     detail = {"operation": self.short, "reason": fault.kind.value}
                     raise Parked(Wait("time", step.path, self.name, run.world.clock.now() + wait, detail)) from None
+                step.failed_attempt(attempt, fault)
                 if run.listening:
                     run.emit(Retried(run.id, step.path, self.name, attempt, wait, fault.kind.value))
                 if span is not None and run.trace is not None:

@@ -65,7 +65,7 @@ async def summarise(scope: Scope, talk: Talk, model: str, path: str) -> None:
             step.fail(fault)
             raise
         turn = asked.turn
-        step.answer(Ending.VALUE, to_record(turn, asked.usage, False, inner.failed), scope.seen)
+        step.answer(Ending.VALUE, to_record(turn, asked.usage, False, inner.failed, asked.cost), scope.seen)
         if asked.over is not None:
             raise asked.over
     talk.fold(marked("summary of the conversation so far", turn.text, []), KEPT)

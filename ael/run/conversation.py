@@ -29,7 +29,7 @@ from ael.run.ports import (
 )
 from ael.run.repeat import wait_before
 from ael.run.scope import Scope
-from ael.run.turn import Exchange, bounded, estimated_tokens, usage_of, writable
+from ael.run.turn import Exchange, Failed, bounded, estimated_tokens, usage_of, writable
 from ael.types.fault import Fault, FaultKind
 from ael.types.spec import RetrySpec
 from ael.types.value import File
@@ -127,8 +127,8 @@ class Talk:
         self._at = 0
         self._conversation: Conversation | None = None
         self.exchanges: list[Exchange] = []
-        self.failed: list[Usage] = []
-        """What the wire attempts of the last `ask` that gave no turn used."""
+        self.failed: list[Failed] = []
+        """The wire attempts of the last `ask` that gave no turn."""
         self._hash = hashlib.sha256(f"{setup.digest}\n{first}".encode("utf-8", "surrogatepass"))
 
     @property
@@ -276,8 +276,9 @@ class Talk:
                 # Without a word on usage, an answer that broke off has cost its prompt, and a refused request nothing. Both count.
                 answered = error.kind in (ModelErrorKind.INCOMPLETE, ModelErrorKind.MALFORMED)
                 used = Usage(input=prompt, estimated=True) if answered else Usage()
-            self.failed.append(used)
-            over = reservation.settle(used, self._cost(link, used) if used.total else ZERO)
+            cost = self._cost(link, used) if used.total else ZERO
+            self.failed.append(Failed(link.name, used, cost, error.kind.value))
+            over = reservation.settle(used, cost)
             if over is not None:
                 raise over from None
             if error.kind is ModelErrorKind.UNAVAILABLE:

@@ -140,7 +140,7 @@ class Visit:
         seen = self._scope.seen
         self._source = seen if link.source <= seen else seen | link.source
         if known is None:
-            step.answer(Ending.VALUE, to_record(turn, usage, cut, self._talk.failed), self._source)
+            step.answer(Ending.VALUE, to_record(turn, usage, cut, self._talk.failed, cost), self._source)
             if run.listening:
                 seconds = clock.monotonic() - started
                 run.emit(TurnFinished(run.id, path, plan.short, link.name, turn.stop.value, usage, cost, seconds))

@@ -114,6 +114,16 @@ class Step:
         ending, value = record_of(error)
         self.answer(ending, value, taint)
 
+    def failed_attempt(self, attempt: int, fault: Fault) -> None:
+        """Record an attempt that is followed by another, for whoever reads the journal: a run over it takes no notice (A16.7)."""
+        run = self.run
+        path = f"{self.path}~{attempt}"
+        if run.journal.last(path) is not None:
+            return
+        record = {"kind": fault.kind.value, "message": fault.message}
+        now = run.world.clock.now()
+        run.note(Entry(path, _ANSWERED, Kind.EFFECT, self.target, "", "", record, Ending.FAULT, now, run.active))
+
     def _later(self, waiting: Awaitable[None] | None) -> None:
         """A record that nothing waits for: its commit is joined with the run."""
         if waiting is not None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import cast
+from decimal import Decimal
+from typing import NamedTuple, cast
 
 from ael.data import replace
 from ael.run.ports import ModelTurn, Opaque, ProposedCall, Stop, ToolAnswer, Usage
@@ -75,8 +76,20 @@ def looks_like_call(text: str) -> bool:
     return ("{" in text or "<" in text or "[" in text) and _LOOKS_LIKE_CALL.search(text) is not None
 
 
-def to_record(turn: ModelTurn, usage: Usage, cut: bool, failed: Sequence[Usage]) -> dict[str, object]:
-    """The journal form of a turn: plain data, opaque parts as they came. `failed`: what wire attempts that gave no turn used."""
+class Failed(NamedTuple):
+    """A wire attempt that gave no turn: the model that was asked, what it used and cost (None: no price is known), and why it failed."""
+
+    model: str
+    usage: Usage
+    cost: Decimal | None
+    reason: str
+
+
+def to_record(turn: ModelTurn, usage: Usage, cut: bool, failed: Sequence[Failed], cost: Decimal | None) -> dict[str, object]:
+    """The journal form of a turn: plain data, opaque parts as they came. `failed`: the wire attempts before it that gave no turn.
+
+    `paid` says what was paid, at the prices of that day, for whoever reads the journal later; a replay does not look at it.
+    """
     opaque = turn.opaque
     return {
         "text": turn.text,
@@ -88,8 +101,22 @@ def to_record(turn: ModelTurn, usage: Usage, cut: bool, failed: Sequence[Usage])
         "model": turn.model,
         "detail": turn.detail,
         "cut": cut,
-        "failed": [_numbers(one) for one in failed],
+        "failed": [_numbers(one.usage) for one in failed],
+        "paid": [_money(cost), *([one.model, _money(one.cost), one.reason] for one in failed)],
     }
+
+
+def _money(cost: Decimal | None) -> str | None:
+    return None if cost is None else str(cost)
+
+
+def paid_in(value: object) -> tuple[str | None, list[tuple[str, str | None, str]]]:
+    """What a record says was paid for its turn, and each failed attempt: model, cost, reason. Records of older releases do not say."""
+    paid = cast("Mapping[str, object]", value).get("paid")
+    if not isinstance(paid, list) or not paid:
+        return None, []
+    cost, *failed = paid
+    return cost, [(str(model), amount, str(reason)) for model, amount, reason in failed]
 
 
 def _numbers(usage: Usage) -> list[int]:
