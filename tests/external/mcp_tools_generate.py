@@ -313,7 +313,7 @@ class Generator:
 
     def anything(self, depth: int) -> Any:
         """Some JSON value."""
-        simple = [None, True, False, 0, 1, -3, 2.5, "", "text", [], {}]
+        simple: list[Any] = [None, True, False, 0, 1, -3, 2.5, "", "text", [], {}]
         if depth >= _DEEP or self._random.random() < 0.6:
             return self._random.choice(simple)
         if self._random.random() < 0.5:

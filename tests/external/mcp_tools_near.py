@@ -7,14 +7,29 @@ alternative in the place of another, every part as `null` and as another kind.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from tests.external.mcp_tools_generate import EXACT, Generator, Made, NoValue
+from tests.external.mcp_tools_generate import EXACT, Generator, Made, NoValue, Path
 from tests.external.mcp_tools_mutate import at, put
 
 _OTHER: tuple[Any, ...] = (None, True, 3, 0.5, "text", [], {}, [None], {"a": 1})
 _ROOM = 12_000
+
+
+@dataclass(frozen=True)
+class Change:
+    """A value with one thing changed, made when it is asked for."""
+
+    what: str
+    of: Any
+    path: Path
+    new: Any
+
+    def value(self) -> Any:
+        """The value."""
+        return put(self.of, self.path, self.new)
 
 
 class Lines:
@@ -25,8 +40,8 @@ class Lines:
         self._random = random
         self._seen: set[tuple[object, ...]] = set()
 
-    def near(self, made: Made) -> Iterator[tuple[str, Any]]:
-        """What was changed, and the value; what was tried before at the same part of the schema is left out."""
+    def near(self, made: Made) -> Iterator[Change]:
+        """Changes of a value; what was tried before at the same part of the schema is left out."""
         for path, node in made.places:
             old = at(made.value, path)
             place = (tuple("*" if isinstance(key, int) else key for key in path), id(node))
@@ -34,7 +49,7 @@ class Lines:
                 key = (*place, what)
                 if key not in self._seen:
                     self._seen.add(key)
-                    yield what.partition(":")[0], put(made.value, path, new)
+                    yield Change(what.partition(":")[0], made.value, path, new)
 
     def _lines(self, node: Mapping[str, Any], old: Any) -> Iterator[tuple[str, Any]]:
         yield "kind:null", None
@@ -130,8 +145,8 @@ def _constants(node: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
                 yield f"enum:{index} number", int(value)
                 yield f"enum:{index} not", not value
             case int() | float():
-                for new in (value + 1, float(value), str(value), bool(value)):
-                    yield f"enum:{index} {new!r}", new
+                for other in (value + 1, float(value), str(value), bool(value)):
+                    yield f"enum:{index} {other!r}", other
 
 
 def _number(node: Mapping[str, Any], old: float) -> Iterator[tuple[str, Any]]:

@@ -86,7 +86,7 @@ def _pattern(_: Any, pattern: str, instance: object, schema: object) -> Iterator
 @lru_cache(maxsize=8)
 def _with_ecma(base: type[Any]) -> type[Any]:
     # jsonschema goes over to the class of a subschema's `$schema`; a root that refers to itself has to stay with ours
-    made: type[Any] = extend(base, {"pattern": _pattern})
+    made: type[Any] = extend(base, {"pattern": _pattern})  # type: ignore[no-untyped-call]
     return made
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from random import Random
 from typing import Any
 
@@ -15,8 +16,13 @@ _MORE = 3
 
 def text_of(pattern: str, random: Random) -> str:
     """A text in which `pattern` is likely to occur; now and then with something around it, which anchors refuse."""
-    made = _text(_parser.parse(ecma(pattern).pattern), random)
+    made = _text(_parsed(pattern), random)
     return f"{random.choice(('', 'x', ' '))}{made}{random.choice(('', 'x', chr(10)))}" if random.random() < 0.1 else made
+
+
+@lru_cache(maxsize=256)
+def _parsed(pattern: str) -> Any:
+    return _parser.parse(ecma(pattern).pattern)
 
 
 def _text(items: Any, random: Random) -> str:

@@ -13,10 +13,8 @@ FOLDER = corpus()
 needs_corpus = pytest.mark.skipif(
     FOLDER is None, reason="not run: 2,591 real tool definitions of 96 servers (set AEL_CORPUS to the folder with `mcp-tools`)"
 )
-SHARDS = 12
-VALUES, CHANGES = 2, 24
-UNINHABITED = frozenset({"@netlify/mcp@1.15.1/netlify-coding-rules input"})
-"""Schemas that no value fits: a required property whose enum is empty."""
+SHARDS = 24
+VALUES, CHANGES = 2, 16
 
 
 @needs_corpus
@@ -50,12 +48,12 @@ def test_the_table_in_the_documentation_is_what_the_code_gives() -> None:
 @needs_corpus
 @pytest.mark.feature("A9.3")
 @pytest.mark.parametrize("shard", range(SHARDS))
-def test_values_are_decoded_and_encoded_equal_and_changed_ones_get_the_verdict_of_a_validator(shard: int) -> None:
+def test_values_come_back_equal_and_changed_ones_get_the_verdict_of_a_validator_also_by_the_type_read_back(shard: int) -> None:
     assert FOLDER is not None
     counts = compared(shards(FOLDER, SHARDS)[shard], VALUES, CHANGES)
     assert counts.disagreements == []
-    assert set(counts.uninhabited) <= UNINHABITED
-    assert counts.numbers["tools"] > 200
-    assert counts.numbers["values"] >= VALUES * (counts.numbers["schemas"] - 1)
+    assert counts.uninhabited == []
+    assert counts.numbers["tools"] > 100
+    assert counts.numbers["values"] >= VALUES * counts.numbers["schemas"]
     assert counts.numbers["refused"] > 0.2 * counts.numbers["changed"]
     assert counts.numbers["changed"] - counts.numbers["refused"] > 0.2 * counts.numbers["changed"]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from random import Random
 
 import pytest
 
-from ael.types.definition import RecordDef
+from ael.types.definition import FieldDef, RecordDef
 from ael.types.naming import wire_name, wire_names
+from ael.types.signature import ParameterDef
 from ael.types.tool_schema import SchemaRefused
 from tests.external.mcp_tools_compare import types_of
 from tests.external.mcp_tools_corpus import corpus, servers, tools
@@ -51,7 +53,8 @@ def test_parameters_and_fields_have_distinct_names_of_the_language_and_keep_thei
         types = types_of(tool)
         if isinstance(types, SchemaRefused):
             continue
-        groups = [types.parameters, *(made.fields for made in types.definitions.values() if isinstance(made, RecordDef))]
+        groups: list[Sequence[ParameterDef | FieldDef]] = [types.parameters]
+        groups += [made.fields for made in types.definitions.values() if isinstance(made, RecordDef)]
         for group in groups:
             assert all(IDENTIFIER.fullmatch(one.name) for one in group), (tool.id, [one.name for one in group])
             assert len({one.name for one in group}) == len(group), tool.id

@@ -1,4 +1,4 @@
-"""The types of real tools as JSON Schema again: read back they mean the same, and each provider's dialect has them or says why not."""
+"""The types of real tools as JSON Schema again: each provider's dialect tells them, or says why not."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pytest
 from ael.types.definition import RecordDef
 from ael.types.dialect import DIALECTS, Lowered, Unsupported
 from ael.types.schema import record_schema, schema
-from ael.types.tool_schema import SchemaRefused, ToolTypes, import_schema
+from ael.types.tool_schema import SchemaRefused, ToolTypes
 from tests.external.mcp_tools import shards
-from tests.external.mcp_tools_compare import Codec, Counts, compare, types_of
+from tests.external.mcp_tools_compare import types_of
 from tests.external.mcp_tools_corpus import Tool, corpus
 from tests.external.mcp_tools_features import nodes
 from tests.external.mcp_tools_generate import Generator
@@ -22,7 +22,7 @@ from tests.external.mcp_tools_oracle import judge
 FOLDER = corpus()
 needs_corpus = pytest.mark.skipif(
     FOLDER is None,
-    reason="not run: the round trip of 2,591 real tool definitions (set AEL_CORPUS to the folder with `mcp-tools`)",
+    reason="not run: 2,591 real tool definitions (set AEL_CORPUS to the folder with `mcp-tools`)",
 )
 SHARDS = 4
 OPENAI = frozenset({
@@ -43,21 +43,6 @@ def accepted(shard: int) -> list[tuple[Tool, ToolTypes]]:
     assert FOLDER is not None
     made = [(tool, types_of(tool)) for tool in shards(FOLDER, SHARDS)[shard]]
     return [(tool, types) for tool, types in made if not isinstance(types, SchemaRefused)]
-
-
-@needs_corpus
-@pytest.mark.feature("A9.3")
-@pytest.mark.parametrize("shard", range(SHARDS))
-def test_a_type_that_is_written_as_a_schema_and_read_back_means_what_its_tool_said(shard: int) -> None:
-    counts = Counts()
-    for tool, types in accepted(shard):
-        for kind, original in tool.schemas():
-            type = types.input if kind == "input" else types.result
-            told = json.loads(json.dumps(schema(type, types.definitions)))
-            again = import_schema(told, "main.server.Again")
-            counts.add(compare(f"{tool.id} {kind} again", original, Codec(again.type, again.definitions), 2, 5))
-    assert counts.disagreements == []
-    assert counts.numbers["refused"] > 1_000
 
 
 @needs_corpus
