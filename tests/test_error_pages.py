@@ -31,6 +31,8 @@ OUTSIDE_OF_PROGRAMS = {
     "AEL0901",
     "AEL0902",
     "AEL0903",
+    "AEL0907",
+    "AEL0908",
 }
 """Codes that no program's text can give: they come from files, the environment, the command line or a run. `tests/cli` has their tests."""
 

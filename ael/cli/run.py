@@ -3,6 +3,7 @@
     ael run hello.ael --name Ada
     ael run examples/support --ticket.customer c-1 --ticket.message "hello" --trace
     ael run main.ael classify --input ticket.json
+    ael run examples/support --approve --crash-at every --ticket.customer c-1 --ticket.message "refund A-42"
 
 The flags come from the entry's parameters: text is taken as it is, everything else is JSON. `ael run FILE --help-entry` lists
 them; what follows a `--` is always the entry's.
@@ -32,9 +33,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--content", action="store_true", help="let the trace carry content (arguments, results), not only metadata"
     )
     parser.add_argument("--quiet", "-q", action="store_true", help="print nothing but the result and problems")
+    parser.add_argument("--detach", action="store_true", help="leave the run to the workers (`ael worker`), and print its id")
+    parser.add_argument("--run-id", metavar="ID", help="with `--detach`: the id of the run; one that is there already stays as it is")
+    parser.add_argument("--tenant", metavar="NAME", help="with `--detach`: whose run it is (default: local)")
     answer = parser.add_mutually_exclusive_group()
     answer.add_argument("--approve", action="store_true", help="approve every call that needs it")
     answer.add_argument("--deny", action="store_true", help="deny every call that needs an approval")
+    parser.add_argument(
+        "--crash-at", metavar="N", help="kill the run after record N of its journal (`every`: after each), resume it, and report"
+    )
     parser.add_argument("--help-entry", action="store_true", help="list the entry's flags")
     parser.set_defaults(rest=[])
 
@@ -44,6 +51,14 @@ def run(args: argparse.Namespace) -> int:
 
     def go(opened: Opened, entry: str, values: Mapping[str, object]) -> int:
         # The run time is loaded here; a program that does not check never gets so far.
+        if args.detach:
+            from ael.cli.detach import detach
+
+            return detach(opened, entry, values, args)
+        if args.crash_at is not None:
+            from ael.cli.crash import crash
+
+            return crash(opened, entry, values, args)
         from ael.cli.execute import execute
 
         return execute(opened, entry, values, args)

@@ -8,7 +8,7 @@ from ael.journal import form, runs
 from ael.journal.durable import Fenced, Held, Pulse, RunRow, RunState
 from ael.journal.entry import Entry, Header
 from ael.journal.journal import HeldJournal, kept
-from ael.journal.writer import Connection, Database, Writer
+from ael.journal.writer import BATCH, Connection, Database, Writer
 
 FIRST_EPOCH = 1
 """The epoch of the first claim of a run."""
@@ -17,8 +17,8 @@ FIRST_EPOCH = 1
 class DatabaseStore:
     """A `DurableStore` over whatever `connect` opens, in a thread of its own, when it is first needed."""
 
-    def __init__(self, connect: Callable[[], Database], name: str = "ael-runs") -> None:
-        self._writer = Writer(connect, name)
+    def __init__(self, connect: Callable[[], Database], name: str = "ael-runs", batch: int = BATCH) -> None:
+        self._writer = Writer(connect, name, batch)
 
     async def create(self, header: Header, input: object, pinned: Mapping[str, object], *, delay: float = 0.0) -> bool:
         data, pins = form.write(input), form.write(pinned)
@@ -79,6 +79,12 @@ class DatabaseStore:
 
     async def cancel(self, run: str, reason: str) -> bool:
         return await self._writer.submit(lambda db: runs.cancel(db, run, reason))
+
+    async def revive(self, run: str) -> bool:
+        return await self._writer.submit(lambda db: runs.revive(db, run))
+
+    async def given(self, run: str) -> tuple[object, Mapping[str, object]] | None:
+        return await self._writer.submit(lambda db: runs.given(db, run))
 
     async def find(self, run: str) -> RunRow | None:
         return await self._writer.submit(lambda db: runs.find(db, run))

@@ -81,9 +81,11 @@ class _Job:
 class Writer:
     """The thread and its queue. Work is done in the order in which it was given; one that fails does not fail its neighbours."""
 
-    def __init__(self, connect: Callable[[], Database], name: str) -> None:
+    def __init__(self, connect: Callable[[], Database], name: str, batch: int = BATCH) -> None:
+        """`batch`: the most pieces of work in one commit; 1 where each record is to be a boundary of its own (`ael run --crash-at`)."""
         self._connect = connect
         self._name = name
+        self._batch = batch
         self._database: Database | None = None
         self._queue: deque[_Job] = deque()
         self._changed = threading.Condition()
@@ -134,7 +136,7 @@ class Writer:
                 if self._queue:
                     left = self._queue[0].since + LAZY - time.monotonic()
                     if self._closing or left <= 0 or any(not job.lazy for job in self._queue):
-                        count = min(BATCH, len(self._queue))
+                        count = min(self._batch, len(self._queue))
                         return [self._queue.popleft() for _ in range(count)]
                     self._changed.wait(left)
                 elif self._closing:

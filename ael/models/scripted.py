@@ -53,7 +53,7 @@ class ScriptedProvider:
         self._max_output = max_output
         self._sleep = sleep
         self._turns = prepare(script.turns)
-        self._routes = tuple([(when, prepare(turns)) for when, turns in script.routes])
+        self._routes = tuple([(when, prepare(turns, when)) for when, turns in script.routes])
         self._queue = Queue(self._turns, script.repeat)
         self.asked = 0
         self.requests: list[ScriptedConversation] | None = [] if keep_requests else None
@@ -83,6 +83,11 @@ class ScriptedProvider:
 
     async def close(self) -> None:
         """Nothing is held."""
+
+    def given(self, opaque: Opaque) -> None:
+        """A run that goes on here got the turn of this place earlier: the shared queue goes on after it."""
+        if opaque.provider == PROVIDER and len(opaque.blocks) == 1 and self._script.mode == "shared":
+            self._queue.given(cast("int", opaque.blocks[0]))
 
     def queue_for(self, conversation: ScriptedConversation) -> Queue:
         """The turns that a conversation plays, chosen when it asks first."""
@@ -132,9 +137,9 @@ class Prepared:
 
     __slots__ = ("calls", "output", "place", "said", "scripted", "stop")
 
-    def __init__(self, scripted: ScriptedTurn, number: int) -> None:
+    def __init__(self, scripted: ScriptedTurn, number: int, route: str) -> None:
         self.scripted = scripted
-        self.place = Opaque(PROVIDER, (number,))
+        self.place = Opaque(PROVIDER, (number, route) if route else (number,))
         self.calls = tuple([as_proposed(entry, f"{number}_{index}") for index, entry in enumerate(scripted.calls, start=1)])
         self.stop = scripted.stop or (Stop.CALLS if self.calls else Stop.DONE)
         size = (
@@ -156,8 +161,8 @@ class Prepared:
         return ModelTurn(text, self.calls, self.stop, usage, final, self.place, spec.model, scripted.message)
 
 
-def prepare(turns: Sequence[ScriptedTurn]) -> tuple[Prepared, ...]:
-    return tuple([Prepared(turn, number) for number, turn in enumerate(turns, start=1)])
+def prepare(turns: Sequence[ScriptedTurn], route: str = "") -> tuple[Prepared, ...]:
+    return tuple([Prepared(turn, number, route) for number, turn in enumerate(turns, start=1)])
 
 
 class ScriptedConversation:

@@ -27,6 +27,7 @@ from ael.run.outcome import Outcome, Suspended, word_of
 from ael.run.park import Parked
 from ael.run.permission import Layer, Rights
 from ael.run.plans import Plans
+from ael.run.resume import resume
 from ael.run.run import Run
 from ael.run.scope import Scope
 from ael.run.trace import Trace
@@ -147,6 +148,8 @@ class Engine:
         except Fault as fault:
             diverged = fault
             journal = MemoryJournal(keep=False).open(header)
+        if journal.continued:
+            resume(bindings.models.values(), journal)
         seconds = None if limit.time is None else max(0.0, limit.time / 1000 - journal.active)
         absolute = Deadline(
             clock, None if options.deadline is None else options.deadline - clock.now(), "the run's deadline", None, True

@@ -216,6 +216,14 @@ class Previewable(Protocol):
         """The body of the next request, to the byte (JSON). Nothing is sent."""
 
 
+@runtime_checkable
+class Resumable(Protocol):
+    """A provider whose next turn depends on those that were given before: a script."""
+
+    def given(self, opaque: Opaque) -> None:
+        """A run that goes on in this process got a turn with these opaque parts earlier."""
+
+
 class ModelProvider(Protocol):
     """A provider of models, bound to credentials and an endpoint by the deployment."""
 
