@@ -8,7 +8,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import FrameType
 from typing import Any
 
@@ -16,7 +16,7 @@ from ael.cli.approve import FixedApprover, TerminalApprover
 from ael.cli.progress import Progress, clean, json_text
 from ael.cli.report import use_colour
 from ael.cli.trace import lines, plain
-from ael.durable.execute import Execution, Taken, new_owner
+from ael.durable.execute import Taken, execution_of
 from ael.host import Host, HostError, open_host
 from ael.journal.durable import StoreError
 from ael.project.program import Opened
@@ -86,23 +86,20 @@ async def _run(
         if host.store is None:
             run = host.engine.start(entry, values, options)
         else:
-            execution = Execution(host.engine, host.store, new_owner(), host.opened.deployment.runs.lease)
+            execution = execution_of(host)
             held = execution.fresh(entry, values, options)
             run = execution.start(held, options, values)
         interrupt = _Interrupt(run, asyncio.get_running_loop())
-        before = {number: _caught(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
+        before = {number: caught(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             if execution is None or held is None:
                 return await run.outcome(), interrupt.told, None
             return await execution.conclude(held, run), interrupt.told, run.id
         finally:
-            for number, handler in before.items():
-                if _PIPES:
-                    asyncio.get_running_loop().remove_signal_handler(number)
-                signal.signal(number, handler)
+            released(before)
 
 
-def _caught(number: signal.Signals, interrupt: _Interrupt) -> Any:
+def caught(number: signal.Signals, interrupt: Callable[[int, FrameType | None], None]) -> Any:
     """Have `interrupt` called for a signal; gives what was called before.
 
     The loop's own handler would wait for pure code, and a plain one for whatever wakes an idle loop when another thread took the
@@ -113,6 +110,14 @@ def _caught(number: signal.Signals, interrupt: _Interrupt) -> Any:
         asyncio.get_running_loop().add_signal_handler(number, lambda: None)
     signal.signal(number, interrupt)
     return before
+
+
+def released(before: Mapping[signal.Signals, Any]) -> None:
+    """Have signals call what they called before `caught`."""
+    for number, handler in before.items():
+        if _PIPES:
+            asyncio.get_running_loop().remove_signal_handler(number)
+        signal.signal(number, handler)
 
 
 class _Interrupt:

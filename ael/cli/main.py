@@ -26,6 +26,7 @@ COMMANDS = {
     "build": "compile a program; `--emit python` shows the code",
     "explain": "explain a diagnostic code",
     "runs": "list runs, show what they did, decide what they wait for, go on with them",
+    "worker": "take runs from the store and execute them, beside other workers",
     "mcp": "list, pin, compare and call what MCP servers offer",
     "serve": "serve a program's nodes to MCP clients",
     "model": "get and list small local models",

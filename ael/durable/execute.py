@@ -7,8 +7,12 @@ import secrets
 from collections.abc import Mapping
 from contextlib import suppress
 
-from ael.data import dataclass, replace
+from ael.data import dataclass, field, replace
+from ael.durable.fork import ForkJournal, fork_of
+from ael.durable.pinned import Bound, bound_of, differences
+from ael.host import Host
 from ael.journal.durable import DurableStore, Fenced, Held, StoreError
+from ael.journal.store import RunJournal
 from ael.run.bindings import Options
 from ael.run.engine import Engine
 from ael.run.outcome import Outcome, Suspended, to_json, word_of
@@ -29,17 +33,39 @@ class Taken(Exception):
 
 @dataclass(frozen=True)
 class Execution:
-    """What executing runs of one engine from one store needs. `lease` in seconds; `owner` names this worker, alone of its name."""
+    """What executing runs of one engine from one store needs. `lease` in seconds; `owner` names this worker, alone of its name.
+
+    `bound` is what the program is bound to here, which its runs keep.
+    """
 
     engine: Engine
     store: DurableStore
     owner: str
     lease: float
+    bound: Bound = field(default_factory=Bound)
 
     def fresh(self, entry: str | None, given: Mapping[str, object] | bytes | str | None, options: Options) -> Held:
         """A new run of `entry` with its input, held by this owner. Raises what `Engine.header` raises."""
         header, input = self.engine.header(entry, given, options)
-        return self.store.fresh(header, input, kept_options(options), self.owner, self.lease)
+        return self.store.fresh(header, input, self.pinned(options), self.owner, self.lease)
+
+    async def create(
+        self, entry: str | None, given: Mapping[str, object] | bytes | str | None, options: Options
+    ) -> tuple[str, bool]:
+        """A new run of `entry` that any worker may take: its id, and False where there was one of this id, which stays as it is.
+
+        Raises what `Engine.header` raises.
+        """
+        header, input = self.engine.header(entry, given, options)
+        return header.run, await self.store.create(header, input, self.pinned(options))
+
+    def pinned(self, options: Options) -> dict[str, object]:
+        """What a new run keeps beside its header and its input."""
+        return {**kept_options(options), **self.bound.kept()}
+
+    def differs(self, held: Held) -> list[str]:
+        """What is bound otherwise here than when the run began."""
+        return differences(held, self.bound)
 
     def start(self, held: Held, options: Options | None = None, given: Mapping[str, object] | bytes | str | None = None) -> Run:
         """Start, or continue, the execution of a held run. `given`: the input of a new one, as it was given."""
@@ -51,7 +77,7 @@ class Execution:
             caller=header.caller,
             deadline=header.deadline,
             run=header.run,
-            journal=held.journal,
+            journal=self.journal(held),
             park=True,
         )
         input = held.input if isinstance(held.input, dict) else None
@@ -59,6 +85,11 @@ class Execution:
         if row.cancel is not None:
             run.cancel(row.cancel)
         return run
+
+    def journal(self, held: Held) -> RunJournal:
+        """The journal that the run is executed over: a fork's also says which effects may be made."""
+        fork = fork_of(held.pinned)
+        return held.journal if fork is None else ForkJournal(held.journal, fork, self.engine.world.unit, self.bound.reads)
 
     async def conclude(self, held: Held, run: Run) -> Outcome:
         """Wait for the end of an execution, and record it. Raises `Taken`, and `StoreError` when the store is gone."""
@@ -128,6 +159,12 @@ def options_of(pinned: Mapping[str, object]) -> Options:
     budget, parent = pinned.get("budget"), pinned.get("trace_parent")
     assert isinstance(budget, dict)
     return Options(budget=BudgetSpec(**budget), trace_parent=parent if isinstance(parent, str) else None)
+
+
+def execution_of(host: Host) -> Execution:
+    """The executions of a host's program, from the store that the host has opened."""
+    assert host.store is not None
+    return Execution(host.engine, host.store, new_owner(), host.opened.deployment.runs.lease, bound_of(host.opened))
 
 
 def new_owner() -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -16,6 +17,7 @@ from ael.journal.sqlite import SqliteDatabase
 from ael.journal.writer import Database
 from ael.project.deployment import Deployment
 from ael.project.runs import DEFAULT_PATH
+from ael.types.value import Secret
 
 
 def open_runs(deployment: Deployment, secrets: Secrets, warnings: list[str]) -> DatabaseStore | None:
@@ -44,6 +46,24 @@ def open_runs(deployment: Deployment, secrets: Secrets, warnings: list[str]) -> 
             postgres = import_module("ael.journal.postgres")
             connect = partial(postgres.PostgresDatabase, address)
     return DatabaseStore(connect)
+
+
+@contextmanager
+def watch_runs(deployment: Deployment, secrets: Mapping[str, Secret], wake: Callable[[], None]) -> Iterator[None]:
+    """Have `wake` called, from another thread, whenever runs in PostgreSQL may be ready; elsewhere nobody tells.
+
+    A worker that misses a word looks for itself soon after.
+    """
+    binding = deployment.runs
+    if binding.kind != "postgres" or binding.secret is None or binding.secret not in secrets:
+        yield
+        return
+    listener = import_module("ael.journal.listen").Listener(secrets[binding.secret].reveal(), wake)
+    listener.start()
+    try:
+        yield
+    finally:
+        listener.stop()
 
 
 def _writable(path: Path) -> bool:

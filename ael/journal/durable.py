@@ -104,7 +104,8 @@ class DurableStore(Protocol):
         self, owner: str, programs: Collection[str], slots: int, lease: float, tenants: Mapping[str, int] | None = None
     ) -> Sequence[Held]:
         """Claim up to `slots` runs whose program is among `programs`: ready ones, parked ones whose time has come, and those of workers
-        that let their lease run out. `tenants`: the most runs of a tenant at once; runs of different tenants take turns."""
+        that let their lease run out. `tenants`: the most runs of a tenant at once, `*` that of those it does not name; runs of different
+        tenants take turns."""
 
     async def pulse(self, owner: str, held: Mapping[str, int], lease: float) -> Pulse:
         """Extend the leases of runs (by epoch), and hear what became of them."""
@@ -126,6 +127,12 @@ class DurableStore(Protocol):
 
     async def cancel(self, run: str, reason: str) -> bool:
         """Ask for the end of a run: a parked or ready one is woken to end, a running one hears it with its next heartbeat."""
+
+    async def revive(self, run: str) -> bool:
+        """Make a dead run ready again, as if nobody had tried it; False when it is not dead."""
+
+    async def given(self, run: str) -> tuple[object, Mapping[str, object]] | None:
+        """The input of a run and what it is pinned to; None when there is no such run."""
 
     async def find(self, run: str) -> RunRow | None: ...
 

@@ -13,6 +13,13 @@ from ael.journal.schema import upgrade
 from ael.journal.writer import Unreachable
 
 WORDS = {"bytes": "BYTEA", "real": "DOUBLE PRECISION", "table": ""}
+WAKE = (
+    "CREATE OR REPLACE FUNCTION ael_wake() RETURNS trigger LANGUAGE plpgsql AS"
+    " $$ BEGIN PERFORM pg_notify('ael_runs', ''); RETURN NULL; END $$",
+    "CREATE TRIGGER ael_wake AFTER INSERT OR UPDATE OF state ON ael_run"
+    " FOR EACH ROW WHEN (NEW.state = 'ready') EXECUTE FUNCTION ael_wake()",
+)
+"""Tells the workers that listen (`ael.journal.listen`) of every run that becomes ready, with the commit."""
 CONNECT = 10
 """Seconds to wait for a connection."""
 
@@ -36,6 +43,9 @@ class PostgresDatabase:
         try:
             self.begin()
             upgrade(self, WORDS)
+            if not self.rows("SELECT 1 FROM pg_trigger WHERE tgname = 'ael_wake' AND tgrelid = 'ael_run'::regclass"):
+                for step in WAKE:
+                    self.change(step)
             self.commit()
         except BaseException:
             self.close()

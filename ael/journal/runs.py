@@ -17,6 +17,8 @@ Claimed = tuple[RunRow, object, Mapping[str, object], Kept]
 _HEAD = "run, program, entry, digest, tenant, caller, started, deadline, version"
 _REST = "state, owner, epoch, lease, wake, waits, attempts, cancel, ending, outcome, ended, active"
 _ROW = f"SELECT {_HEAD}, {_REST} FROM ael_run"
+EVERYBODY = "*"
+"""Stands for each tenant that a limit does not name."""
 DEAD_AFTER = 5
 """Claims in a row, each without a new record, after which a run is put aside as dead: it ends its workers (feature A12.11)."""
 
@@ -58,27 +60,29 @@ def claim(
         # A plain count lets two workers pass the limit together: they count one after the other.
         db.alone("ael tenants")
     names = ", ".join("?" * len(programs))
-    free = "state = 'ready' OR (state = 'parked' AND wake <= ?) OR (state = 'running' AND lease < ?)"
-    query = f"SELECT run, tenant, epoch FROM ael_run WHERE program IN ({names}) AND ({free}) ORDER BY started LIMIT ?{db.skip}"
-    found = db.rows(query, *programs, now, now, max(64, 8 * slots))
+    free = "(state = 'ready' OR (state = 'parked' AND wake <= ?) OR (state = 'running' AND lease < ?))"
+    where = f"program IN ({names}) AND {free}"
+    waiting = {str(tenant) for (tenant,) in db.rows(f"SELECT DISTINCT tenant FROM ael_run WHERE {where}", *programs, now, now)}
     running: dict[str, int] = {}
-    if found:
+    if waiting:
         counted = "SELECT tenant, COUNT(*) FROM ael_run WHERE state = 'running' AND lease >= ? GROUP BY tenant"
         running = {tenant: int(count) for tenant, count in db.rows(counted, now)}
-    waiting: dict[str, list[tuple[str, int]]] = {}
-    for run, tenant, epoch in found:
-        waiting.setdefault(tenant, []).append((run, int(epoch)))
+    query = f"SELECT run, epoch FROM ael_run WHERE {where} AND tenant = ? ORDER BY started LIMIT ?{db.skip}"
+    queues: dict[str, list[tuple[str, int]]] = {}
     claimed: list[Claimed] = []
     while waiting and len(claimed) < slots:
         # The tenant with the fewest runs under way is next, so that a long queue of one does not hold up the others.
         tenant = min(waiting, key=lambda name: (running.get(name, 0), name))
-        most = tenants.get(tenant)
+        most = tenants.get(tenant, tenants.get(EVERYBODY))
         if most is not None and running.get(tenant, 0) >= most:
-            del waiting[tenant]
+            waiting.discard(tenant)
             continue
-        run, epoch = waiting[tenant].pop(0)
-        if not waiting[tenant]:
-            del waiting[tenant]
+        if tenant not in queues:
+            queues[tenant] = [(str(run), int(epoch)) for run, epoch in db.rows(query, *programs, now, now, tenant, slots)]
+        if not queues[tenant]:
+            waiting.discard(tenant)
+            continue
+        run, epoch = queues[tenant].pop(0)
         taken = _take(db, run, epoch, owner, now + lease)
         if taken is not None:
             claimed.append(taken)
@@ -92,7 +96,7 @@ def _take(db: Connection, run: str, epoch: int, owner: str, until: float) -> Cla
     attempts = 1 if written > reached else int(attempts) + 1
     if attempts > DEAD_AFTER:
         why = f"{DEAD_AFTER} workers that took it, one after the other, stopped before it got any further"
-        db.change("UPDATE ael_run SET state = 'dead', owner = '', waits = ? WHERE run = ?", why, run)
+        db.change("UPDATE ael_run SET state = 'dead', owner = '', waits = ?, ended = ? WHERE run = ?", why, db.now(), run)
         return None
     taken = db.change(
         "UPDATE ael_run SET state = 'running', owner = ?, epoch = ?, lease = ?, wake = NULL, waits = '', attempts = ?,"
@@ -102,12 +106,10 @@ def _take(db: Connection, run: str, epoch: int, owner: str, until: float) -> Cla
     if not taken:
         return None
     _take_in(db, run, epoch + 1)
-    row = find(db, run)
-    input, pinned = db.rows("SELECT input, pinned FROM ael_run WHERE run = ?", run)[0]
-    stored = form.read(bytes(pinned))
-    if row is None or not isinstance(stored, dict):
+    row, found = find(db, run), given(db, run)
+    if row is None or found is None:
         raise StoreError(f"the run {run} is damaged")
-    return row, form.read(bytes(input)), stored, kept(db, run)
+    return row, *found, kept(db, run)
 
 
 def pulse(db: Connection, owner: str, runs: Mapping[str, int], lease: float) -> tuple[frozenset[str], dict[str, str]]:
@@ -180,6 +182,23 @@ def cancel(db: Connection, run: str, reason: str) -> bool:
         return False
     db.change("UPDATE ael_run SET state = 'ready', wake = NULL WHERE run = ? AND state = 'parked'", run)
     return True
+
+
+def revive(db: Connection, run: str) -> bool:
+    """Give a dead run another chance; False when it is none."""
+    back = "UPDATE ael_run SET state = 'ready', waits = '', ended = NULL, attempts = 0 WHERE run = ? AND state = 'dead'"
+    return db.change(back, run) > 0
+
+
+def given(db: Connection, run: str) -> tuple[object, Mapping[str, object]] | None:
+    """The input of a run, and what it is pinned to."""
+    found = db.rows("SELECT input, pinned FROM ael_run WHERE run = ?", run)
+    if not found:
+        return None
+    pinned = form.read(bytes(found[0][1]))
+    if not isinstance(pinned, dict):
+        raise StoreError(f"the run {run} is damaged")
+    return form.read(bytes(found[0][0])), pinned
 
 
 def find(db: Connection, run: str) -> RunRow | None:

@@ -1,0 +1,68 @@
+"""`ael run --detach`: a run that is made and left to the workers. Loaded only for that."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import re
+import sys
+from collections.abc import Mapping
+
+from ael.cli.execute import tell
+from ael.durable.execute import Execution, new_owner
+from ael.durable.pinned import bound_of
+from ael.host import HostError, open_preview
+from ael.hosting.runs import open_runs
+from ael.hosting.secrets import Secrets
+from ael.journal.durable import StoreError
+from ael.project.program import Opened
+from ael.run.bindings import Options
+from ael.run.entry import decoded
+from ael.types.problem import DecodeError
+
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
+
+
+def detach(opened: Opened, entry: str, values: Mapping[str, object], args: argparse.Namespace) -> int:
+    """Make the run, and print its id. No model, tool or key is needed here. Gives the exit code."""
+    if args.run_id is not None and not _ID.fullmatch(args.run_id):
+        print(
+            "ael run: the id of a run has up to 100 letters, digits, `-`, `_` and `.`, and begins with a letter or digit",
+            file=sys.stderr,
+        )
+        return 2
+    warnings: list[str] = []
+    try:
+        store = open_runs(opened.deployment, Secrets(opened.deployment), warnings)
+    except HostError as error:
+        tell(error)
+        return 2
+    if store is None:
+        print("error[AEL0904]: there is no store to leave the run in: it would end with this command", file=sys.stderr)
+        for note in warnings or ['write where runs are kept: `runs = sqlite("runs.db")` or `postgres(secret("RUNS_DB"))`']:
+            print(f"  = {note}", file=sys.stderr)
+        return 2
+    engine = open_preview(opened, frozenset()).engine
+    try:
+        decoded(engine.input(entry), values)
+    except DecodeError as error:
+        print(f"error[AEL0841]: the input does not fit: {error.text}", file=sys.stderr)
+        return 2
+    execution = Execution(engine, store, new_owner(), opened.deployment.runs.lease, bound_of(opened))
+    options = Options(run=args.run_id, **({} if args.tenant is None else {"tenant": args.tenant}))
+
+    async def made() -> tuple[str, bool]:
+        try:
+            return await execution.create(entry, values, options)
+        finally:
+            await store.close()
+
+    try:
+        run, new = asyncio.run(made())
+    except StoreError as error:
+        print(f"error[AEL0904]: {error}", file=sys.stderr)
+        return 1
+    print(run)
+    if not new:
+        print(f"the run {run} is there already, and stays as it is", file=sys.stderr)
+    return 0

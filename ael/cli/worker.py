@@ -1,0 +1,47 @@
+"""Take runs of a program from its store and execute them, beside as many other workers as you like.
+
+    ael worker                     runs of the program here, until it is stopped
+    ael worker app.ael --slots 20  twenty runs at once
+    ael worker --once              what there is now, and no more
+
+`ael run --detach` gives the workers something to do. The first interrupt or SIGTERM drains: no further run is taken, and each one is
+given up where its next effect would begin, for another worker to go on. The second ends at once, and the runs are taken over when their
+leases end.
+Exit code 0 when it drained or, with `--once`, did what was there; 2 for bad usage or a program that does not check.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from importlib import import_module
+from pathlib import Path
+
+from ael.cli.report import report
+from ael.diagnostics.diagnostic import Bag
+from ael.project.program import open_program
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `ael worker`."""
+    parser.add_argument(
+        "path", type=Path, nargs="?", default=Path(), metavar="FILE", help="a source file, or a folder with a `main.ael`"
+    )
+    parser.add_argument("--deploy", metavar="NAME", help="use `deploy.NAME.ael`")
+    parser.add_argument("--slots", type=int, metavar="N", help="runs at once (default: the deployment's `slots`, else 8)")
+    parser.add_argument("--once", action="store_true", help="do what is there, and end")
+    parser.add_argument("--quiet", "-q", action="store_true", help="print problems only")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Work."""
+    if args.slots is not None and args.slots < 1:
+        print("ael worker: `--slots` is a number of at least 1", file=sys.stderr)
+        return 2
+    bag = Bag()
+    opened = open_program(args.path, bag, deploy=args.deploy)
+    code = report(bag)
+    if opened is None or code:
+        return code or 2
+    # The run time is loaded here; a program that does not check never gets so far.
+    return int(import_module("ael.cli.worker_run").work(opened, args))

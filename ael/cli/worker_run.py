@@ -1,0 +1,137 @@
+"""A worker as a process: what it prints, and its signals. Loaded only when there is something to work on."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import signal
+import sys
+from contextlib import ExitStack, suppress
+from types import FrameType
+from typing import Any
+
+from ael.cli.execute import caught, released, tell
+from ael.cli.progress import clean
+from ael.durable.execute import execution_of
+from ael.durable.worker import Refused, Worker
+from ael.host import Host, HostError, open_host
+from ael.hosting.runs import watch_runs
+from ael.journal.durable import RunRow, StoreError
+from ael.journal.runs import EVERYBODY
+from ael.project.program import Opened
+from ael.run.outcome import DeclaredError, Faulted, Outcome, Suspended, word_of
+
+
+def work(opened: Opened, args: argparse.Namespace) -> int:
+    """Work until a signal, or `--once` until nothing is there. Gives the exit code."""
+    try:
+        host = open_host(opened, durable=True)
+    except HostError as error:
+        tell(error)
+        return 2
+    for warning in host.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    if host.store is None:
+        print("error[AEL0904]: the deployment keeps runs in memory, where no worker finds them", file=sys.stderr)
+        print('  = write where they are kept: `runs = sqlite("runs.db")` or `postgres(secret("RUNS_DB"))`', file=sys.stderr)
+        return 2
+    return asyncio.run(_work(host, args))
+
+
+async def _work(host: Host, args: argparse.Namespace) -> int:
+    binding = host.opened.deployment.runs
+    async with host:
+        execution = execution_of(host)
+        tenants = {} if binding.per_tenant is None else {EVERYBODY: binding.per_tenant}
+        say = _Said(quiet=args.quiet)
+        worker = Worker({host.unit.digest: execution}, args.slots or binding.slots, tenants, say.left, say.trouble, binding.keep)
+        stop = _Stop(worker, asyncio.get_running_loop())
+        before = {number: caught(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            with ExitStack() as watching:
+                if args.once:
+                    await _once(worker)
+                else:
+                    watching.enter_context(watch_runs(host.opened.deployment, host.bindings.secrets, _waker(worker)))
+                    say.line(
+                        f"working on {host.unit.main} ({host.unit.digest[:12]}) with {worker.slots} slots, as {execution.owner}"
+                    )
+                    await worker.work()
+        except StoreError as error:
+            say.trouble(str(error))
+            return 1
+        finally:
+            released(before)
+        counts = worker.counts
+        say.line(f"{counts.ended} ended, {counts.parked} parked, {counts.released} given back")
+    return 0
+
+
+async def _once(worker: Worker) -> None:
+    await worker.until_idle()
+    await worker.look(at_once=True)
+
+
+def _waker(worker: Worker) -> Any:
+    loop = asyncio.get_running_loop()
+
+    def wake() -> None:
+        with suppress(RuntimeError):  # the loop is closed: nobody is to be woken any more
+            loop.call_soon_threadsafe(worker.wake)
+
+    return wake
+
+
+class _Stop:
+    """The first signal drains, the second ends the process (features A12.12, A12.13)."""
+
+    def __init__(self, worker: Worker, loop: asyncio.AbstractEventLoop) -> None:
+        self.worker = worker
+        self.loop = loop
+        self.told = False
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        if self.told:
+            os._exit(128 + number)
+        self.told = True
+        # Not `print`: the signal may have come in the middle of one, and its buffer takes no second writer.
+        os.write(2, b"draining: each run ends before its next effect; once more ends at once\n")
+        self.loop.call_soon_threadsafe(self.worker.stop)
+
+
+class _Said:
+    """What a worker prints: one line for each run that left it, and every trouble."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self.quiet = quiet
+
+    def line(self, text: str) -> None:
+        if not self.quiet:
+            print(clean(text), file=sys.stderr, flush=True)
+
+    def trouble(self, text: str) -> None:
+        print(f"warning: {clean(text)}", file=sys.stderr, flush=True)
+
+    def left(self, row: RunRow, outcome: Outcome | Exception) -> None:
+        """A run ended, parked, was given back, or was lost."""
+        run = row.header.run
+        if isinstance(outcome, Refused):
+            self.trouble(f"{outcome}; `ael runs resume {run} --accept-bindings` goes on all the same")
+        elif isinstance(outcome, Exception):
+            self.trouble(str(outcome))
+        else:
+            self.line(f"{run} {told(outcome)}")
+
+
+def told(outcome: Outcome) -> str:
+    """How a run left, in a few words."""
+    match outcome:
+        case Suspended(waits=waits):
+            return f"waits: {'; '.join(f'{wait.kind} at {wait.path}' for wait in waits)}"
+        case DeclaredError(error=error):
+            return f"ended: failed with {error.partition('.')[2]}"
+        case Faulted(kind=kind, message=message):
+            return f"ended: {kind.value}: {message}"
+        case _:
+            return f"ended: {word_of(outcome)}"
