@@ -18,7 +18,7 @@ from ael.types.type import Type
 from tests.types.schemas import typed, values, written
 
 SETTINGS = settings(
-    max_examples=250, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    max_examples=120, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 NOTHING = object()
 
