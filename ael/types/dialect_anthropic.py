@@ -7,6 +7,8 @@ and texts, `minItems` 0 or 1 only, every object closed.
 
 from __future__ import annotations
 
+import re
+
 from ael.types.dialect_rules import Lowered, Rules, Unsupported, has_object_root, lower, wrapped
 from ael.types.schema import Schema
 
@@ -16,14 +18,23 @@ STRUCTURED = Rules(
     least_items=frozenset({0, 1}),
     recursion=False,
 )
+_KEY = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 MAX_OPTIONAL = 24
 MAX_ALTERNATIVES = 16
 
 
 def tool(schema: Schema) -> Lowered | Unsupported:
-    """The input schema of a tool: JSON Schema as it is."""
+    """The input schema of a tool: JSON Schema as it is.
+
+    One key that the service does not take would have it refuse the whole request, with all tools, so that tool is refused here.
+    """
     if not has_object_root(schema):
         return Unsupported("type", "", "the input of a tool has to be an object")
+    properties = schema.get("properties")
+    for key in properties if isinstance(properties, dict) else ():
+        if _KEY.fullmatch(key) is None:
+            reason = "a parameter is sent under a name of letters, digits, `_`, `.` and `-`, at most 64 characters long"
+            return Unsupported("properties", f"properties.{key[:100]}", reason)
     return Lowered(schema)
 
 

@@ -12,7 +12,10 @@ from collections.abc import Iterator, Mapping
 from multiprocessing import Pool
 from pathlib import Path
 
-from ael.types.tool_schema import SchemaRefused
+from ael.types.definition import RecordDef
+from ael.types.dialect import DIALECTS, Unsupported
+from ael.types.schema import record_schema
+from ael.types.tool_schema import SchemaRefused, ToolTypes
 from tests.external.mcp_tools_compare import Counts, compare_tool, types_of
 from tests.external.mcp_tools_corpus import CHECKOUT, Tool, corpus, servers, tools
 from tests.external.mcp_tools_features import FEATURES, features
@@ -30,7 +33,7 @@ def tables(folder: Path) -> str:
     taken = len(types) - len(refused)
     lines = [
         f"{len(listed)} servers list {len(types):,} tools, {outputs:,} of them with an output schema. {taken:,} become types"
-        f" ({taken / len(types):.2%}), {len(refused)} are refused.",
+        f" ({taken / len(types):.2%}); refused: {len(refused)}.",
         "",
         "| Refused for | Tools | Which |",
         "| --- | --- | --- |",
@@ -39,6 +42,10 @@ def tables(folder: Path) -> str:
         "| What the schemas of the accepted tools have | Tools | Input | Output |",
         "| --- | --- | --- | --- |",
         *_features([tool for tool in tools(folder) if tool.id not in refused]),
+        "",
+        "| Told to a provider | Strictly | As JSON Schema, not strictly | Refused |",
+        "| --- | --- | --- | --- |",
+        *_dialects([made for made in types.values() if not isinstance(made, SchemaRefused)]),
         "",
         "| Server | Tools | Output schemas | Accepted | Refused |",
         "| --- | --- | --- | --- | --- |",
@@ -69,6 +76,16 @@ def _features(accepted: list[Tool]) -> Iterator[str]:
         either, given, returned = (counted[kind, name] for kind in ("either", "input", "output"))
         if either:
             yield f"| {name} | {either:,} | " + " | ".join(f"{count:,}" if count else "" for count in (given, returned)) + " |"
+
+
+def _dialects(accepted: list[ToolTypes]) -> Iterator[str]:
+    for dialect in DIALECTS.values():
+        counted: Counter[str] = Counter()
+        for types in accepted:
+            record = RecordDef("main.server.Tool", tuple(one.as_field() for one in types.parameters))
+            made = dialect.tool(record_schema(record, types.definitions))
+            counted["refused" if isinstance(made, Unsupported) else "strict" if made.strict else "plain"] += 1
+        yield f"| `{dialect.name}` | " + " | ".join(f"{counted[how]:,}" for how in ("strict", "plain", "refused")) + " |"
 
 
 def page(text: str, made: str) -> str:
