@@ -27,6 +27,7 @@ COMMANDS = {
     "explain": "explain a diagnostic code",
     "runs": "list runs, show what they did, decide what they wait for, go on with them",
     "worker": "take runs from the store and execute them, beside other workers",
+    "trace": "show what a run did, as a tree or a page",
     "mcp": "list, pin, compare and call what MCP servers offer",
     "serve": "serve a program's nodes to MCP clients",
     "model": "get and list small local models",

@@ -1,15 +1,57 @@
-"""A trace as a tree of lines: what ran under what, how long, what it cost, how it ended, and where outside data came in."""
+"""Show what a run did: each visit, turn, call, approval and effect, with times, tokens, cost, outcome, and where outside data came in.
+
+    ael trace r1f2e                              as a tree
+    ael trace r1f2e --format html --out run.html    as one page to look at, without a network
+    ael trace r1f2e --content                    with arguments, results and what the model said
+    ael trace r1f2e --readers                    who has read its content
+
+It is made from the journal of the run: nothing is run again, and the program need not be here. Content is shown only where it is asked for,
+as the deployment's `evidence` allows; that it was read, by whom and when is recorded first. Secrets are masked.
+Exit code 0; 1 when the store cannot be used; 2 for bad usage.
+"""
 
 from __future__ import annotations
 
+import argparse
+import asyncio
+import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import cast
 
+from ael.observe.turns import CLASSES
 from ael.run.ports import Span
 
 _SHOWN = ("model", "tokens", "cost", "attempt", "reason", "key", "approved_by", "flag")
 """Attributes that are shown, in this order; all of them are in `--json`."""
+_CLASS = {"input": "in", "output": "out", "cache_read": "from cache", "cache_write": "to cache", "reasoning": "reasoning"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `ael trace`."""
+    parser.add_argument("run", metavar="RUN", help="the id of a run, or its beginning")
+    parser.add_argument("path", nargs="?", type=Path, default=Path(), metavar="FILE", help="the program (default: the one here)")
+    parser.add_argument("--deploy", metavar="NAME", help="use `deploy.NAME.ael`")
+    parser.add_argument("--format", choices=("text", "json", "html"), default="text", help="how to print it")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write it to a file")
+    parser.add_argument(
+        "--content", action="store_true", help="show arguments, results and texts; that they are read is recorded"
+    )
+    parser.add_argument("--readers", action="store_true", help="list who has read the content of the run, and when")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print it."""
+    kept, opening = import_module("ael.cli.trace_kept"), import_module("ael.cli.runs_open")
+    try:
+        return cast(int, asyncio.run(kept.act(args)))
+    except opening.Stopped as stopped:
+        if stopped.text:
+            print(stopped.text, file=sys.stderr)
+        return cast(int, stopped.exit_code)
 
 
 def lines(spans: Iterable[Span], *, times: bool = True, short: bool = False) -> Iterator[str]:
@@ -43,15 +85,20 @@ class _Style:
 def _told(span: Span, style: _Style) -> str:
     name = span.name.partition(".")[2] or span.name if style.short else span.name
     parts = [f"{span.kind} {name}"]
+    parked = span.attributes.get("parked")
     if style.times:
-        parts.append(f"{(span.end - span.start) * 1000:.1f} ms")
+        parts.append(lasted(span.end - span.start - (parked if isinstance(parked, float) else 0.0)))
+    if style.times and isinstance(parked, float):
+        parts.append(f"parked {lasted(parked)}")
+    if style.short and span.kind in ("turn", "retry") and (told := token_text(span)):
+        parts.append(told)
     for attribute in (*_SHOWN, "by") if style.short else _SHOWN:
         if _told_value(span, attribute):
             value = _value(span.attributes[attribute])
             parts.append(f"{attribute} {value[:8] if style.short and attribute == 'key' else value}")
     if span.taint:
         parts.append(f"from {', '.join(span.taint)}")
-    if span.outcome != "value":
+    if span.outcome not in ("value", ""):
         parts.append(span.outcome.upper())
     return " · ".join(parts)
 
@@ -59,6 +106,27 @@ def _told(span: Span, style: _Style) -> str:
 def _told_value(span: Span, name: str) -> bool:
     value = span.attributes.get(name)
     return any(value.values()) if isinstance(value, dict) else value is not None and value != ""
+
+
+def lasted(seconds: float) -> str:
+    """A length of time: milliseconds while that can be read."""
+    if seconds < 60:
+        return f"{seconds * 1000:.1f} ms" if seconds < 10 else f"{seconds:.1f} s"
+    minutes = round(seconds / 60)
+    return (
+        f"{minutes} min"
+        if minutes < 120
+        else f"{minutes // 60} h {minutes % 60} min"
+        if minutes < 2_880
+        else f"{minutes // 1_440} d"
+    )
+
+
+def token_text(span: Span) -> str:
+    """The tokens of a turn: `1,200 in, 80 out`."""
+    found = {word: number for word in CLASSES if isinstance(number := span.attributes.get(word), int) and number}
+    told = ", ".join(f"{number:,} {_CLASS.get(word, word)}" for word, number in found.items())
+    return f"{told} (estimated)" if told and span.attributes.get("estimated") else told
 
 
 def _value(value: object) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from ael.journal import form, runs
+from ael.journal import access, form, runs
 from ael.journal.durable import Fenced, Held, Pulse, RunRow, RunState
-from ael.journal.entry import Entry, Header
+from ael.journal.entry import Access, Entry, Header
 from ael.journal.journal import HeldJournal, kept
 from ael.journal.writer import BATCH, Connection, Database, Writer
 
@@ -95,6 +95,12 @@ class DatabaseStore:
 
     async def rows(self, *, states: Collection[RunState] = (), tenant: str | None = None, limit: int = 100) -> list[RunRow]:
         return await self._writer.submit(lambda db: runs.rows(db, states, tenant, limit))
+
+    async def read_by(self, run: str, reader: str, what: str) -> None:
+        await self._writer.submit(lambda db: access.note(db, run, reader, what))
+
+    async def readings(self, run: str) -> list[Access]:
+        return await self._writer.submit(lambda db: access.readings(db, run))
 
     async def prune(self, before: float, *, keep: int = 0) -> int:
         return await self._writer.submit(lambda db: runs.prune(db, before, keep))

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from ael.data import dataclass, field
-from ael.journal.entry import Entry, Header
+from ael.journal.entry import Access, Entry, Header
 from ael.journal.store import RunJournal
 
 
@@ -140,6 +140,12 @@ class DurableStore(Protocol):
 
     async def rows(self, *, states: Collection[RunState] = (), tenant: str | None = None, limit: int = 100) -> list[RunRow]:
         """Runs, the newest first."""
+
+    async def read_by(self, run: str, reader: str, what: str) -> None:
+        """Record that somebody reads the content of a run: called before it is shown (feature A16.6)."""
+
+    async def readings(self, run: str) -> list[Access]:
+        """Who read the content of a run, oldest first; kept when the run is forgotten."""
 
     async def prune(self, before: float, *, keep: int = 0) -> int:
         """Forget runs that ended before a time, but the `keep` newest; how many."""

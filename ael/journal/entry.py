@@ -69,3 +69,12 @@ class Header(NamedTuple):
     started: float
     deadline: float | None
     version: int = 1
+
+
+class Access(NamedTuple):
+    """Somebody read the content of a run: when (seconds since the epoch), who, with what."""
+
+    run: str
+    at: float
+    reader: str
+    what: str

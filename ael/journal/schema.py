@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ael.journal import access
 from ael.journal.durable import StoreError
 from ael.journal.writer import Connection
 
@@ -33,6 +34,7 @@ VERSIONS: tuple[tuple[str, ...], ...] = (
         ){table}""",
         "CREATE UNIQUE INDEX ael_entry_place ON ael_entry (run, path, state)",
     ),
+    access.TABLE,
 )
 """The steps from one version to the next, oldest first; never changed once released."""
 

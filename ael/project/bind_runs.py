@@ -15,7 +15,8 @@ from ael.syntax import nodes as n
 _TIMES = {"lease": timedelta(seconds=1), "approval": timedelta(seconds=1), "keep": timedelta(0)}
 """Each with the least that makes sense."""
 _COUNTS = ("slots", "per_tenant")
-_OPTIONS = (*_TIMES, *_COUNTS, "uncertain")
+_EVIDENCE = ("none", "redacted", "full")
+_OPTIONS = (*_TIMES, *_COUNTS, "uncertain", "evidence")
 
 
 def runs(state: State, binding: n.Binding) -> None:
@@ -61,6 +62,11 @@ def _option(word: str, given: object, place: n.Node) -> object:
                 "AEL0814", "`uncertain` is `park` or `end`", place, "`park`: the run waits for a person, `ael runs settle`"
             )
         return given.name == "park"
+    if word == "evidence":
+        if not isinstance(given, Construct) or given.name not in _EVIDENCE or given.positional or given.named:
+            note = "what is shown of a run's content where it is asked for: nothing, its form, or all but secrets"
+            raise Wrong("AEL0814", "`evidence` is `none`, `redacted` or `full`", place, note)
+        return given.name
     raise Wrong("AEL0814", f"`runs` has no `{word}`", place, listing("there is", _OPTIONS))
 
 

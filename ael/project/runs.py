@@ -17,6 +17,8 @@ class RunsBinding:
     `secret` names the address of a PostgreSQL database. `lease`: how long a worker has a run without a sign of life. `slots`: the runs that
     a worker works on at once; `per_tenant` those of a tenant over all workers. `approval`: how long a person has for a decision.
     `keep`: how long a run that has ended is kept.
+    `evidence`: what a person is shown of the content of a run (arguments, results, what a model said), where it is asked for: nothing, its
+    form alone, or all but secrets.
     `park_uncertain`: a run waits for a person to say what became of a call whose outcome is unknown.
     """
 
@@ -29,3 +31,4 @@ class RunsBinding:
     approval: float | None = None
     keep: float | None = None
     park_uncertain: bool = False
+    evidence: Literal["none", "redacted", "full"] = "full"

@@ -18,7 +18,7 @@ from ael.run.scope import Scope
 from ael.run.step import Step, error_of
 from ael.run.streaming import Streaming
 from ael.run.trace import OpenSpan
-from ael.run.turn import from_record, looks_like_call, to_record, transcript, was_cut
+from ael.run.turn import failed_record, from_record, looks_like_call, to_record, transcript, was_cut
 from ael.types.fault import Fault, FaultKind, Uncertain
 from ael.types.problem import DecodeError
 
@@ -128,7 +128,7 @@ class Visit:
             try:
                 asked = await self._talk.ask(path, last, Streaming(run, path, plan) if run.listening else None)
             except Fault as fault:
-                step.fail(fault)
+                step.answer(Ending.FAULT, {**fault.value(), **failed_record(self._talk.failed)})
                 raise
             except Parked:
                 raise

@@ -101,8 +101,16 @@ def to_record(turn: ModelTurn, usage: Usage, cut: bool, failed: Sequence[Failed]
         "model": turn.model,
         "detail": turn.detail,
         "cut": cut,
+        **failed_record(failed),
+        "paid": _money(cost),
+    }
+
+
+def failed_record(failed: Sequence[Failed]) -> dict[str, object]:
+    """The wire attempts that gave no turn, as they stand in the record of a turn, and in that of the fault that ended it."""
+    return {
         "failed": [_numbers(one.usage) for one in failed],
-        "paid": [_money(cost), *([one.model, _money(one.cost), one.reason] for one in failed)],
+        "attempts": [[one.model, _money(one.cost), one.reason] for one in failed],
     }
 
 
@@ -110,13 +118,21 @@ def _money(cost: Decimal | None) -> str | None:
     return None if cost is None else str(cost)
 
 
-def paid_in(value: object) -> tuple[str | None, list[tuple[str, str | None, str]]]:
-    """What a record says was paid for its turn, and each failed attempt: model, cost, reason. Records of older releases do not say."""
+def paid_in(value: object) -> str | None:
+    """What a record says was paid for its turn; None where no price was known, and in records of older releases."""
     paid = cast("Mapping[str, object]", value).get("paid")
-    if not isinstance(paid, list) or not paid:
-        return None, []
-    cost, *failed = paid
-    return cost, [(str(model), amount, str(reason)) for model, amount, reason in failed]
+    return paid if isinstance(paid, str) else None
+
+
+def failed_in(value: object) -> list[Failed]:
+    """The failed attempts in the record of a turn or of the fault that ended it. Those of older releases have tokens alone."""
+    record = cast("Mapping[str, object]", value)
+    usages = cast("Sequence[object]", record.get("failed") or [])
+    told = cast("Sequence[tuple[str, str | None, str]]", record.get("attempts") or [("", None, "")] * len(usages))
+    return [
+        Failed(model, _usage(usage), None if cost is None else Decimal(cost), reason)
+        for usage, (model, cost, reason) in zip(usages, told, strict=True)
+    ]
 
 
 def _numbers(usage: Usage) -> list[int]:

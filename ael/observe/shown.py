@@ -1,0 +1,75 @@
+"""What of a run's content is shown: by the deployment's evidence policy, without secrets, and without what could steer a page."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Mapping
+from datetime import date, timedelta
+from typing import Literal
+
+from ael.run.trace import Masker
+from ael.types.value import File, Secret
+
+Evidence = Literal["none", "redacted", "full"]
+Shown = Callable[[object], object]
+
+
+def shown(evidence: Evidence, masker: Masker) -> Shown | None:
+    """How a value of the journal is shown; None where no content is. Secrets never are (A16.6, K41)."""
+    match evidence:
+        case "none":
+            return None
+        case "redacted":
+            return _redacted
+        case "full":
+            return lambda value: masker.value(_plain(value))
+
+
+def visible(text: str) -> str:
+    """`text` with everything that does not print, or that turns text around, as `⟨U+202E⟩`."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        character
+        if character in "\n\t" or unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+        else f"⟨U+{ord(character):04X}⟩"
+        for character in text
+    )
+
+
+def _plain(value: object) -> object:
+    """A value of a journal as JSON: what JSON has no form for as text."""
+    match value:
+        case None | bool() | int() | float() | str():
+            return value
+        case Mapping():
+            return {str(key): _plain(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_plain(item) for item in value]
+        case bytes():
+            return f"[{len(value):,} bytes]"
+        case File():
+            return f"[a file of {value.media}]"
+        case Secret():
+            return "***"
+        case date():
+            return value.isoformat()
+        case _:
+            return str(value)
+
+
+def _redacted(value: object) -> object:
+    """The form of a value: its fields, numbers and truths, and of each text only how long it is."""
+    match value:
+        case None | bool() | int() | float():
+            return value
+        case str():
+            return f"[text of {len(value):,} characters]"
+        case Mapping():
+            return {str(key): _redacted(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_redacted(item) for item in value]
+        case date() | timedelta():
+            return str(value)
+        case _:
+            return _plain(value) if isinstance(value, bytes | File | Secret) else str(value)
