@@ -58,7 +58,7 @@ FILES = {
     "deploy.others.ael": 'model clerk = scripted("s.json")\nrole finance = ["somebody-else"]\n',
     "s.json": SCRIPT,
 }
-QUESTION = "run it? [y]es, [n]o, [e]dit the arguments: "
+QUESTION = "run it? [y]es, [n]o, [e]dit the arguments, [l]ater: "
 
 
 def test_yes(tmp_path: Path) -> None:
@@ -161,12 +161,27 @@ def test_the_end_of_the_input_is_a_no() -> None:
 # --- without a terminal ------------------------------------------------------------------------------------------------
 
 
-def test_nobody_to_ask_is_a_no(ael: Ael) -> None:
-    ael.write(FILES)
+def test_nobody_to_ask_is_a_no_where_runs_are_not_kept(ael: Ael) -> None:
+    ael.write({**FILES, "deploy.ael": f"{FILES['deploy.ael']}runs = memory\n"})
     ended = ael("run", ".", "--trace")
     assert ended.code == 0
     assert "nobody could be asked: this is no terminal" in ended.err
     assert "sent" not in ended.err
+
+
+@pytest.mark.feature("A4.5")
+def test_with_nobody_to_ask_the_run_waits_parked(ael: Ael) -> None:
+    ael.write(FILES)
+    ended = ael("run", ".")
+    assert ended.code == 3
+    assert "parked: send waits for an approval" in ended.err
+    assert "sent" not in ended.err
+    [waiting] = json.loads(ael("runs", "approvals", "--format", "json").out)
+    assert waiting["arguments"] == {"amount": 5, "to": "\u001b[31mAda\u202e"}
+    assert ael("runs", "approve", waiting["run"], "--as", "mallory").code == 2
+    approved = ael("runs", "approve", waiting["run"], "--as", "local", "--resume")
+    assert approved.code == 0
+    assert "sent 5 to" in approved.err
 
 
 def test_approve_and_deny_answer_without_asking(ael: Ael) -> None:

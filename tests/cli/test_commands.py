@@ -59,6 +59,7 @@ def test_an_unknown_option_is_bad_usage(ael: Ael, command: str) -> None:
         "model": ["list"],
         "preview": ["main.ael", "asks"],
         "mcp": ["list"],
+        "runs": ["list"],
         "serve": ["--mcp"],
     }.get(command, ["main.ael"])
     ael.write({"main.ael": f"{GOOD}\n{ASKS}"})

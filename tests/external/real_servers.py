@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
-import shutil
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache as cached
 from pathlib import Path
 
-import pytest
-
 from tests.external.node_tools import cache, node, npm_packages
+from tests.public_servers import python_packages
 
 NPM = {
     "everything": "@modelcontextprotocol/server-everything@2026.8.31",
@@ -42,7 +37,6 @@ PYPI: Mapping[str, Sequence[str]] = {
     # Written for the first generation of the SDK, and without an upper bound of its own.
     "sqlite": ("mcp-server-sqlite==2025.4.25", "mcp<2"),
 }
-INSTALL_SECONDS = 300
 
 
 @dataclass(frozen=True)
@@ -168,27 +162,7 @@ def program_of(name: str) -> tuple[str, ...]:
     if name in NPM:
         folder = npm_packages(part, *NPM.values())
         return node(part), str(folder / "node_modules" / ".bin" / BIN[name])
-    return (str(_python_packages(tuple(PYPI[name])) / "bin" / f"mcp-server-{name}"),)
-
-
-@cached
-def _python_packages(packages: tuple[str, ...]) -> Path:
-    """An environment of its own with the packages, so that none of them has to agree with this project's."""
-    folder = cache() / packages[0].replace("==", "-")
-    with folder.with_name(folder.name + ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if (folder / "whole").exists():
-            return folder
-        shutil.rmtree(folder, ignore_errors=True)
-        for command in (
-            [sys.executable, "-m", "venv", str(folder)],
-            [str(folder / "bin" / "python"), "-m", "pip", "install", "-q", "--disable-pip-version-check", *packages],
-        ):
-            done = subprocess.run(command, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False)
-            if done.returncode != 0:
-                pytest.fail(f"{' '.join(command)}:\n{done.stderr[-2000:]}", pytrace=False)
-        (folder / "whole").touch()
-    return folder
+    return (str(python_packages(*PYPI[name]) / "bin" / f"mcp-server-{name}"),)
 
 
 def free_port() -> int:
