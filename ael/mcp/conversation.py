@@ -321,12 +321,7 @@ class Session:
     # --- what comes in
 
     def message(self, message: Message, size: int) -> None:
-        self._unasked += 1
-        if self._unasked > self.limits.unasked:
-            # Each is cheap, and there is no end of them.
-            self.end(FaultKind.TOO_LARGE, f"the server sent more than {self.limits.unasked:,} messages that nobody asked for")
-            if self._unasked == self.limits.unasked + 1:
-                self._background.start(self.transport.close(), "MCP: a server that floods")
+        if self._floods():
             return
         match message:
             case Reply():
@@ -343,12 +338,25 @@ class Session:
             case Request():
                 self._background.request(message, answerable=not self._mirrors)
 
+    def _floods(self) -> bool:
+        """Count what was not asked for; whether it was too much, and the session has ended with that."""
+        self._unasked += 1
+        if self._unasked <= self.limits.unasked:
+            return False
+        # Each is cheap, and there is no end of them.
+        self.end(FaultKind.TOO_LARGE, f"the server sent more than {self.limits.unasked:,} messages that nobody asked for")
+        if self._unasked == self.limits.unasked + 1:
+            self._background.start(self.transport.close(), "MCP: a server that floods")
+        return True
+
     def bad(self, problem: BadMessage) -> None:
+        if self._floods():
+            return
         kind = FaultKind.TOO_LARGE if problem.too_large else FaultKind.MALFORMED
         exchange = None if problem.id is None else self._pending.get(problem.id)
         if exchange is not None:
             exchange.fail(kind, problem.text, sent=True)
-        elif problem.meant and problem.id is None:
+        elif problem.meant and problem.reply and problem.id is None:
             # It may have been the answer to any of them, and none will come a second time.
             for waiting in list(self._pending.values()):
                 if waiting.sent and not waiting.stream:

@@ -158,10 +158,8 @@ class HttpTransport:
             messages = decode(body, self._limits.message)
         except BadMessage as problem:
             raise self._bad(problem) from None
-        if [(type(message), getattr(message, "id", 0)) for message in messages] == [(Reply, None)]:
+        if len(messages) == 1 and isinstance(reply := messages[0], Reply) and reply.id is None and reply.error is not None:
             # The server could not read the id; here it is known which request it was.
-            [reply] = messages
-            assert isinstance(reply, Reply)
             exchange.settle(reply, len(body))
         self._hand_on(exchange, messages, len(body))
         if not exchange.done:
@@ -211,7 +209,10 @@ class HttpTransport:
                     try:
                         self._deliver(exchange, event.data)
                     except BadMessage as problem:
-                        raise self._bad(problem) from None
+                        if problem.reply:
+                            raise self._bad(problem) from None
+                        assert self._receiver is not None
+                        self._receiver.bad(problem)
         return None
 
     def _deliver(self, exchange: Exchange | None, data: bytes) -> None:

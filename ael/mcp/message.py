@@ -60,14 +60,25 @@ Message = Reply | Request | Notice
 
 
 class BadMessage(Exception):
-    """Bytes that are no message. `id`: the request whose reply it was meant to be, where that can be told; `meant`: it was a message."""
+    """Bytes that are no message. `id`: the request whose reply it was meant to be, where that can be told; `meant`: it was a message;
+    `reply`: it may have been a reply, so that somebody may wait for it.
+    """
 
-    def __init__(self, text: str, id: Id | None = None, *, too_large: bool = False, meant: bool = True) -> None:
+    def __init__(
+        self, text: str, id: Id | None = None, *, too_large: bool = False, meant: bool = True, reply: bool = True
+    ) -> None:
         super().__init__(text)
         self.text = text
         self.id = id
         self.too_large = too_large
         self.meant = meant
+        self.reply = reply
+
+    @classmethod
+    def unread(cls, text: str, data: bytes, *, too_large: bool = False, meant: bool = True) -> BadMessage:
+        """One whose bytes cannot be read: its beginning says whose it was."""
+        id, call = _top(data)
+        return cls(text, id, too_large=too_large, meant=meant, reply=not call)
 
 
 def decode(data: bytes, max_bytes: int) -> list[Message]:
@@ -77,7 +88,7 @@ def decode(data: bytes, max_bytes: int) -> list[Message]:
     except JsonError as problem:
         meant = data.lstrip()[:1] in (b"{", b"[") and b'"jsonrpc"' in data[:_SCAN]
         text = f"a message is no JSON that AEL takes: {bounded(problem.message, 200)}"
-        raise BadMessage(text, reply_id(data), too_large=problem.kind == "size", meant=meant) from None
+        raise BadMessage.unread(text, data, too_large=problem.kind == "size", meant=meant) from None
     if type(value) is not list:
         return [_message(value)]
     if not value:
@@ -89,34 +100,37 @@ def _message(value: object) -> Message:
     if type(value) is not dict:
         raise BadMessage("a message is no JSON object", meant=False)
     id = value.get("id")
+    is_call = value.get("method") is not None
     if not (id is None or (type(id) is int and len(str(id)) <= _MAX_ID) or (type(id) is str and len(id) <= _MAX_ID)):
-        raise BadMessage("a message's id is neither text nor a whole number")
+        raise BadMessage("a message's id is neither text nor a whole number", reply=not is_call)
     if value.get("jsonrpc") != "2.0":
-        raise BadMessage('a message does not say `"jsonrpc": "2.0"`', None if "method" in value else id, meant=id is not None)
-    method = value.get("method")
-    if method is not None:
-        return _call(id, "id" in value, method, value.get("params"))
+        text = 'a message does not say `"jsonrpc": "2.0"`'
+        raise BadMessage(text, None if is_call else id, meant=id is not None, reply=not is_call)
+    if is_call:
+        return _call(id, "id" in value, value["method"], value.get("params"))
+    # A reply whose id is null says itself that it answers nothing that was asked here (K24).
+    nobody = id is None and "id" in value
     if ("result" in value) == ("error" in value):
-        raise BadMessage("a reply has not exactly one of `result` and `error`", id)
+        raise BadMessage("a reply has not exactly one of `result` and `error`", id, reply=not nobody)
     if "error" in value:
         return Reply(id, None, _error(value["error"], id))
     result = value["result"]
-    if id is None:
+    if id is None and not nobody:
         raise BadMessage("a reply has a result and no id")
     if type(result) is not dict:
-        raise BadMessage("the result of a reply is no object", id)
+        raise BadMessage("the result of a reply is no object", id, reply=not nobody)
     return Reply(id, result, None)
 
 
 def _call(id: Id | None, has_id: bool, method: object, params: object) -> Message:
     if type(method) is not str or len(method) > _MAX_ID:
-        raise BadMessage("the method of a message is no short text")
+        raise BadMessage("the method of a message is no short text", reply=False)
     if params is None:
         params = {}
     if type(params) is not dict:
-        raise BadMessage("the parameters of a message are no object")
+        raise BadMessage("the parameters of a message are no object", reply=False)
     if has_id and id is None:
-        raise BadMessage("a request's id is null")
+        raise BadMessage("a request's id is null", reply=False)
     return Notice(method, params) if id is None else Request(id, method, params)
 
 
@@ -128,6 +142,11 @@ def _error(error: object, id: Id | None) -> RemoteError:
 
 def reply_id(data: bytes) -> Id | None:
     """The id at the top of a text that cannot be read: whose reply it was. Looks at its beginning only, in one pass."""
+    return _top(data)[0]
+
+
+def _top(data: bytes) -> tuple[Id | None, bool]:
+    """The same, and whether it is a request or a notification, which nobody waits for."""
     depth = 0
     head = data[:_SCAN]
     found: Id | None = None
@@ -138,12 +157,12 @@ def reply_id(data: bytes) -> Id | None:
             case b"}" | b"]":
                 depth -= 1
             case b'"method"' if depth == 1:
-                return None
+                return None, True
             case b'"id"' if depth == 1 and found is None:
                 value = _ID.match(head, token.end())
                 if value is not None:
                     found = int(value[1]) if value[1] is not None else value[2].decode("utf-8", "replace")
-    return found
+    return found, False
 
 
 def request(id: Id, method: str, params: Mapping[str, object] | None) -> bytes:

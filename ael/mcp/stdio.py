@@ -18,7 +18,7 @@ from ael.mcp.endpoint import StdioEndpoint
 from ael.mcp.failure import McpError
 from ael.mcp.limits import SessionLimits
 from ael.mcp.lines import Lines
-from ael.mcp.message import BadMessage, decode, reply_id
+from ael.mcp.message import BadMessage, decode
 from ael.mcp.transport import Exchange, Receiver
 from ael.net.redact import Redactor, bounded
 from ael.types.fault import FaultKind
@@ -183,9 +183,8 @@ class _Child(asyncio.SubprocessProtocol):
                 return
             try:
                 if line.cut:
-                    raise BadMessage(
-                        f"a message is longer than {self._limits.message:,} bytes", reply_id(line.data), too_large=True
-                    )
+                    text = f"a message is longer than {self._limits.message:,} bytes"
+                    raise BadMessage.unread(text, line.data, too_large=True)
                 messages = decode(line.data, self._limits.message)
             except BadMessage as problem:
                 self._bad(problem, len(line.data))

@@ -123,6 +123,8 @@ def test_replies_to_nobody_in_a_stream_are_skipped() -> None:
         await out.stream()
         await out.event({"jsonrpc": "2.0", "id": 12_345, "result": {}})
         await out.event({"jsonrpc": "2.0", "id": None, "error": {"code": 1, "message": "x"}})
+        await out.event({"jsonrpc": "2.0", "id": None, "result": {}})
+        await out.event('{"jsonrpc":"2.0","method":"notifications/message","params":{"data":NaN}}')
         await out.event(result(asked, text("mine")))
 
     async def test() -> None:

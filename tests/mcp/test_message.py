@@ -37,6 +37,7 @@ def test_each_kind_of_message() -> None:
     assert decode(b'{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"m"}}', MIB) == [
         Reply(None, None, RemoteError(-1, "m"))
     ]
+    assert decode(b'{"jsonrpc":"2.0","id":null,"result":{}}', MIB) == [Reply(None, {}, None)]
     assert decode(b'{"jsonrpc":"2.0","id":2,"method":"ping"}', MIB) == [Request(2, "ping", {})]
     assert decode(b'{"jsonrpc":"2.0","method":"n","params":{"a":1}}', MIB) == [Notice("n", {"a": 1})]
     assert decode(b'[{"jsonrpc":"2.0","method":"n"},{"jsonrpc":"2.0","id":1,"result":{}}]', MIB) == [
@@ -85,6 +86,29 @@ def test_what_is_no_message_says_whose_reply_it_was(data: bytes, id: int | str |
     assert caught.value.id == id
     assert caught.value.meant is meant
     assert len(caught.value.text) < 400
+
+
+@pytest.mark.parametrize(
+    ("data", "reply"),
+    [
+        (b'{"jsonrpc":"2.0","result":{}}', True),
+        (b'{"jsonrpc":"2.0","result":{"x":NaN}}', True),
+        (b'{"jsonrpc":"2.0","id":1,"method":null}', True),
+        (b'{"jsonrpc":"2.0","id":null,"result":7}', False),
+        (b'{"jsonrpc":"2.0","id":null}', False),
+        (b'{"jsonrpc":"2.0","id":null,"method":"m"}', False),
+        (b'{"jsonrpc":"2.0","id":1.5,"method":"m"}', False),
+        (b'{"jsonrpc":"1.0","id":1,"method":"m"}', False),
+        (b'{"jsonrpc":"2.0","method":"m","params":[]}', False),
+        (b'{"jsonrpc":"2.0","method":7}', False),
+        (b'{"jsonrpc":"2.0","method":"m","params":{"x":NaN}}', False),
+        (b'{"jsonrpc":"2.0","method":"m","params":{"x":"' + b"x" * MIB + b'"}}', False),
+    ],
+)
+def test_what_is_no_message_says_if_somebody_may_wait_for_it(data: bytes, reply: bool) -> None:
+    with pytest.raises(BadMessage) as caught:
+        decode(data, MIB)
+    assert caught.value.reply is reply
 
 
 def test_a_message_over_the_cap_is_too_large() -> None:

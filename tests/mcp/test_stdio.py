@@ -284,12 +284,19 @@ def test_a_message_that_cannot_be_attributed_ends_all_that_may_have_been_meant()
     run(test())
 
 
-def test_replies_to_nobody_are_skipped() -> None:
+def test_what_nobody_waits_for_is_skipped() -> None:
+    """A reply to nobody, and whatever is wrong with a notification or a request of the server, end no call (langgenius/dify#41482)."""
+
     async def test() -> None:
         async with opened(child()) as session:
             for reply in (
                 '{"jsonrpc":"2.0","id":99,"result":{}}',
                 '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}}',
+                '{"jsonrpc":"2.0","id":null,"result":{}}',
+                '{"jsonrpc":"2.0","id":null,"result":"x"}',
+                '{"jsonrpc":"2.0","id":null,"method":"ping"}',
+                '{"jsonrpc":"2.0","method":"notifications/message","params":{"data":NaN}}',
+                '{"jsonrpc":"2.0","method":"notifications/message","params":[]}',
             ):
                 waiting = asyncio.ensure_future(call(session, "raw", 5.0, arguments={"text": reply}))
                 await asyncio.sleep(0)
