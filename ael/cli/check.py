@@ -32,6 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", nargs="*", type=Path, default=[Path()], metavar="PATH", help="files or folders (default: here)")
     parser.add_argument("--fix", action="store_true", help="apply the fixes that are safe")
     parser.add_argument("--plan", action="store_true", help="show what `--fix` would change, as a diff, and change nothing")
+    parser.add_argument(
+        "--against-runs", action="store_true", help="say which live runs the programs would break as they are now (exit code 1)"
+    )
     parser.add_argument("--watch", action="store_true", help="check again whenever a file changes")
     parser.add_argument(
         "--no-cache", action="store_true", help="check everything, also what did not change since it was checked last"
@@ -43,6 +46,11 @@ def run(args: argparse.Namespace) -> int:
     """Check."""
     if args.watch:
         return _watch(args)
+    if args.against_runs:
+        # Loaded here: looking at runs needs what runs them.
+        from ael.cli.check_runs import against_runs
+
+        return against_runs(args.paths)
     # Trees and tables live to the end: looking for garbage among them costs a tenth to a half of the work.
     collecting = gc.isenabled()
     gc.disable()

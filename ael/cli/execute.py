@@ -89,7 +89,7 @@ async def _run(
             execution = execution_of(host)
             held = execution.fresh(entry, values, options)
             run = execution.start(held, options, values)
-        interrupt = _Interrupt(run, asyncio.get_running_loop())
+        interrupt = Interrupt(run, asyncio.get_running_loop())
         before = {number: caught(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             if execution is None or held is None:
@@ -120,7 +120,7 @@ def released(before: Mapping[signal.Signals, Any]) -> None:
         signal.signal(number, handler)
 
 
-class _Interrupt:
+class Interrupt:
     """The first signal cancels the run, in pure code too; the second ends the process (feature A12.13)."""
 
     def __init__(self, run: Run, loop: asyncio.AbstractEventLoop) -> None:

@@ -7,11 +7,14 @@
     ael runs deny r1f2e --reason "…"        do not; the model reads the reason
     ael runs settle r1f2e --result '{…}'    say what became of a call whose outcome nobody knows (or `--failed`)
     ael runs resume r1f2e                   go on with a run here, over its journal
+    ael runs wait r1f2e                     wait for its end, and print its result
+    ael runs fork r1f2e --at pay            a new run from a step on; nothing takes effect again
+    ael runs diff r1f2e r77aa               what two runs did otherwise
     ael runs cancel r1f2e                   end a run, wherever it runs
     ael runs prune --before 30d             forget what ended long ago
 
-A run is named by its id, or by the beginning of it. Exit code 0; 1 when the run ended without a value or the store cannot be used;
-2 for bad usage or a decision that cannot be made; 3 for a run that waits; 130 when interrupted.
+A run is named by its id, or by the beginning of it. Exit code 0; 1 when the run ended without a value, two runs differ, or the store
+cannot be used; 2 for bad usage or a decision that cannot be made; 3 for a run that waits; 130 when interrupted.
 """
 
 from __future__ import annotations
@@ -32,6 +35,9 @@ ACTIONS = {
     "deny": "refuse a proposed call, with a reason",
     "settle": "say what became of a call whose outcome nobody knows",
     "resume": "go on with a run here",
+    "wait": "wait for a run to end, and print its result",
+    "fork": "a new run from a step of another on, in which nothing takes effect again",
+    "diff": "what two runs did otherwise",
     "cancel": "end a run",
     "prune": "forget runs that ended long ago",
 }
@@ -47,9 +53,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         )
         if action not in ("list", "approvals", "prune"):
             own.add_argument("run", metavar="RUN", help="the id of a run, or its beginning")
+        if action == "diff":
+            own.add_argument("other", metavar="OTHER", help="the other one")
         own.add_argument("path", nargs="?", type=Path, default=Path(), metavar="FILE", help="the program (default: the one here)")
         own.add_argument("--deploy", metavar="NAME", help="use `deploy.NAME.ael`")
-        if action in ("list", "show", "approvals"):
+        if action in ("list", "show", "approvals", "diff"):
             own.add_argument("--format", choices=("text", "json"), default="text", help="how to print it")
         if action == "list":
             own.add_argument("--state", choices=STATES, action="append", default=[], help="only runs in this state")
@@ -68,9 +76,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             how = own.add_mutually_exclusive_group(required=True)
             how.add_argument("--result", metavar="JSON", help="it took effect, and this is its result")
             how.add_argument("--failed", action="store_true", help="it did not take effect")
-        if action == "resume":
+        if action in ("resume", "wait", "fork"):
             own.add_argument("--json", action="store_true", help="print the whole outcome as JSON")
-            own.add_argument("--quiet", action="store_true", help="print no progress")
+            own.add_argument("--quiet", "-q", action="store_true", help="print no progress")
+        if action == "resume":
+            own.add_argument(
+                "--accept-bindings", action="store_true", help="go on though models, prices or tools are bound otherwise now"
+            )
+        if action == "wait":
+            own.add_argument("--timeout", metavar="TIME", help="for so long at most, such as `30s`; then exit code 3")
+            own.add_argument("--or-parked", action="store_true", help="do not wait for people: exit code 3 when it waits for one")
+        if action == "fork":
+            own.add_argument(
+                "--at", metavar="STEP", help="the first step that is made anew: its path, its number, `end`, or what is called"
+            )
+            own.add_argument(
+                "--set",
+                action="append",
+                default=[],
+                metavar="STEP=JSON",
+                help="the answer of a step, in place of the recorded one",
+            )
+            own.add_argument(
+                "--model", action="append", default=[], metavar="NAME=MODEL", help="another model (`fast=openai:gpt-5-mini`)"
+            )
+            own.add_argument(
+                "--allow", action="append", default=[], metavar="NAME", help="make calls of this tool or operation for real"
+            )
+            own.add_argument("--detach", action="store_true", help="leave it to the workers, and print its id")
         if action == "prune":
             own.add_argument(
                 "--before", default="30d", metavar="TIME", help="those that ended longer ago than this (default 30d)"

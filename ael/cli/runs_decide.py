@@ -5,13 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from pathlib import Path
 
-from ael.cli.report import report
-from ael.cli.runs_open import Stopped, found, opened, told
-from ael.diagnostics.diagnostic import Bag
+from ael.cli.runs_open import Stopped, found, opened, program_at, told
 from ael.durable.decide import Open, decide, find, settle
-from ael.project.program import Opened, open_program
+from ael.project.program import Opened
 from ael.run.bindings import system_user
 from ael.types.decode import decoder
 from ael.types.json import JsonError, read
@@ -20,11 +17,12 @@ from ael.types.problem import DecodeError
 
 async def act(args: argparse.Namespace) -> int:
     """`ael runs approve`, `deny` and `settle`."""
-    program = _program(args.path, args.deploy)
+    program = program_at(args.path, args.deploy)
+    limit = program.deployment.runs.approval
     by = args.by or system_user()
     async with opened(args.path, args.deploy) as store:
         row = await found(store, args.run)
-        asked = await find(store, row.header.run, args.step, "uncertain" if args.action == "settle" else "approval")
+        asked = await find(store, row.header.run, args.step, "uncertain" if args.action == "settle" else "approval", limit)
         if args.action == "settle":
             result = None if args.failed else _result(program, asked, args.result)
             await settle(store, asked, result=result, failed=args.failed, by=by, now=time.time())
@@ -46,16 +44,6 @@ async def act(args: argparse.Namespace) -> int:
     return await resume(program, asked.run, whole=False, quiet=False)
 
 
-def _program(path: Path, deploy: str | None) -> Opened:
-    """The program that the run is of: who may decide and what a result must be is its word."""
-    bag = Bag()
-    program = open_program(path, bag, deploy=deploy)
-    code = report(bag)
-    if program is None or code:
-        raise Stopped(code or 2)
-    return program
-
-
 def _result(program: Opened, call: Open, text: str) -> object:
     """The result of a call that took effect, by the type of what was called."""
     value = _json("--result", text)
@@ -72,4 +60,4 @@ def _json(option: str, text: str) -> object:
     try:
         return read(text)
     except JsonError as error:
-        raise Stopped(2, told("AEL0905", f"`{option}` holds no JSON: {error.message}")) from None
+        raise Stopped(2, told("AEL0905", f"`{option}`: {error.message}")) from None

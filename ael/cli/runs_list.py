@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import time
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 from ael.cli.progress import clean, json_text
-from ael.cli.runs_open import opened
+from ael.cli.runs_open import opened, opened_with
 from ael.durable.decide import Open, waiting
 from ael.journal.durable import RunRow, RunState
+
+LATE = 0.75
+"""The part of its time after which an approval is marked as late."""
 
 
 async def act(args: argparse.Namespace) -> int:
@@ -26,27 +30,37 @@ async def act(args: argparse.Namespace) -> int:
 
 async def approvals(args: argparse.Namespace) -> int:
     """`ael runs approvals`."""
-    async with opened(args.path, args.deploy) as store:
-        asked = await waiting(store, tenant=args.tenant, limit=max(1, args.limit))
+    async with opened_with(args.path, args.deploy) as (store, binding):
+        asked = await waiting(store, tenant=args.tenant, most=max(1, args.limit), limit=binding.approval)
+    now = time.time()
     if args.format == "json":
-        print(json_text([open_json(one) for one in asked]))
+        print(json_text([open_json(one, now) for one in asked]))
         return 0
     for one in asked:
-        print("\n".join(question(one)))
+        print("\n".join(question(one, now)))
     return 0
 
 
-def question(one: Open) -> list[str]:
+def question(one: Open, now: float) -> list[str]:
     """What a run waits for, with everything that a person needs to decide."""
     what = f"an approval{f' by {one.role}' if one.role else ''}" if one.kind == "approval" else "a person to settle it"
-    lines = [f"{one.run}  {clean(one.target)} waits for {what} since {when(one.asked)}", f"  step       {clean(one.step)}"]
+    mark = "LATE  " if late(one, now) else ""
+    lines = [f"{mark}{one.run}  {clean(one.target)} waits for {what} since {when(one.asked)}", f"  step       {clean(one.step)}"]
     lines += [f"  arguments  {clean(json_text(one.arguments, indent=None))}", f"  why        {clean(one.reason)}"]
+    if one.due is not None:
+        gone = "  (over: the run goes on without an answer)" if now >= one.due else ""
+        lines.append(f"  until      {when(one.due)}{gone}")
     if one.kind == "uncertain":
         lines.append(f"  key        {one.key}")
     return lines
 
 
-def open_json(one: Open) -> dict[str, object]:
+def late(one: Open, now: float) -> bool:
+    """Whether an approval needs somebody now: most of its time has gone."""
+    return one.due is not None and now >= one.asked + LATE * (one.due - one.asked)
+
+
+def open_json(one: Open, now: float) -> dict[str, object]:
     """The same as JSON."""
     return {
         "run": one.run,
@@ -58,6 +72,8 @@ def open_json(one: Open) -> dict[str, object]:
         "arguments": one.arguments,
         "key": one.key,
         "asked": one.asked,
+        "due": one.due,
+        "late": late(one, now),
         "tenant": one.row.header.tenant,
     }
 

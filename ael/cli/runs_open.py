@@ -14,7 +14,8 @@ from ael.hosting.runs import open_runs
 from ael.hosting.secrets import Secrets
 from ael.journal.durable import DurableStore, RunRow, StoreError
 from ael.project.deployment import Deployment
-from ael.project.program import open_store
+from ael.project.program import Opened, open_program, open_store
+from ael.project.runs import RunsBinding
 
 SHORT = 8
 """Characters of a run's id that are shown in lists."""
@@ -32,6 +33,13 @@ class Stopped(Exception):
 @asynccontextmanager
 async def opened(path: Path, deploy: str | None) -> AsyncIterator[DurableStore]:
     """The store of the program at `path`. Raises `Stopped` for everything that is wrong with it, here and while it is used."""
+    async with opened_with(path, deploy) as (store, _):
+        yield store
+
+
+@asynccontextmanager
+async def opened_with(path: Path, deploy: str | None) -> AsyncIterator[tuple[DurableStore, RunsBinding]]:
+    """The same, with what the deployment says of its runs."""
     bag = Bag()
     deployment = open_store(path, bag, deploy=deploy)
     code = report(bag)
@@ -49,13 +57,23 @@ async def opened(path: Path, deploy: str | None) -> AsyncIterator[DurableStore]:
         )
         raise Stopped(0, f"there are no runs here ({note})")
     try:
-        yield store
+        yield store, deployment.runs
     except StoreError as error:
         raise Stopped(1, told("AEL0904", str(error))) from None
     except DecideError as error:
         raise Stopped(2, told("AEL0905", error.message, *([error.note] if error.note else []))) from None
     finally:
         await store.close()
+
+
+def program_at(path: Path, deploy: str | None) -> Opened:
+    """The program at `path`, checked and bound. Raises `Stopped`."""
+    bag = Bag()
+    program = open_program(path, bag, deploy=deploy)
+    code = report(bag)
+    if program is None or code:
+        raise Stopped(code or 2)
+    return program
 
 
 def _missing(deployment: Deployment) -> bool:

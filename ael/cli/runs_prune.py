@@ -15,10 +15,16 @@ _LENGTH = re.compile(r"(\d{1,9})(s|min|h|d)")
 
 async def act(args: argparse.Namespace) -> int:
     """`ael runs prune`."""
-    written = _LENGTH.fullmatch(args.before)
-    if written is None:
-        raise Stopped(2, told("AEL0905", f"`--before` is a length of time, such as `30d` or `12h`, not `{args.before}`"))
+    before = time.time() - seconds_of("--before", args.before)
     async with opened(args.path, args.deploy) as store:
-        count = await store.prune(time.time() - int(written[1]) * _UNITS[written[2]], keep=max(0, args.keep))
+        count = await store.prune(before, keep=max(0, args.keep))
     print(f"{count} run{'' if count == 1 else 's'} forgotten", file=sys.stderr)
     return 0
+
+
+def seconds_of(option: str, text: str) -> int:
+    """A length of time as it is written in options, in seconds. Raises `Stopped`."""
+    written = _LENGTH.fullmatch(text)
+    if written is None:
+        raise Stopped(2, told("AEL0905", f"`{option}` is a length of time, such as `30d` or `12h`, not `{text}`"))
+    return int(written[1]) * _UNITS[written[2]]

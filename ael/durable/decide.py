@@ -16,7 +16,7 @@ class Open:
     """Something that a run waits for a person to answer.
 
     `step` is the place of the call in the run; `path` that of the answer in the journal. `arguments` are those of the call, exactly.
-    `asked`: when, in seconds since the epoch.
+    `asked`: when, in seconds since the epoch; `due` until when an answer counts, None for as long as it takes.
     """
 
     row: RunRow
@@ -30,6 +30,7 @@ class Open:
     key: str
     asked: float
     entry: Entry
+    due: float | None = None
 
     @property
     def run(self) -> str:
@@ -45,8 +46,11 @@ class DecideError(Exception):
         self.note = note
 
 
-def open_in(row: RunRow, entries: Sequence[Entry]) -> list[Open]:
-    """What a run waits for: approvals asked and not answered, calls that started and were never answered."""
+def open_in(row: RunRow, entries: Sequence[Entry], limit: float | None = None) -> list[Open]:
+    """What a run waits for: approvals asked and not answered, calls that started and were never answered.
+
+    `limit`: the seconds that a person has for an approval.
+    """
     last: dict[str, Entry] = {}
     proposed: dict[str, Entry] = {}
     for entry in entries:
@@ -65,7 +69,7 @@ def open_in(row: RunRow, entries: Sequence[Entry]) -> list[Open]:
             found.append(
                 Open(
                     row, "approval", step, path, entry.target, None if role is None else str(role), str(asked.get("reason", "")),
-                    asked["arguments"], entry.key, entry.at, entry,
+                    asked["arguments"], entry.key, entry.at, entry, None if limit is None else entry.at + limit,
                 )
             )  # fmt: skip
         elif path in uncertain and entry.state is State.STARTED:
@@ -75,22 +79,24 @@ def open_in(row: RunRow, entries: Sequence[Entry]) -> list[Open]:
     return found
 
 
-async def waiting(store: DurableStore, *, tenant: str | None = None, limit: int = 1_000) -> list[Open]:
-    """Everything that parked runs wait for a person to answer, the oldest first."""
+async def waiting(store: DurableStore, *, tenant: str | None = None, most: int = 1_000, limit: float | None = None) -> list[Open]:
+    """Everything that up to `most` parked runs wait for a person to answer, the oldest first. `limit` as for `open_in`."""
     found: list[Open] = []
-    for row in await store.rows(states=[RunState.PARKED], tenant=tenant, limit=limit):
-        found += open_in(row, await store.entries(row.header.run))
+    for row in await store.rows(states=[RunState.PARKED], tenant=tenant, limit=most):
+        found += open_in(row, await store.entries(row.header.run), limit)
     return sorted(found, key=lambda one: one.asked)
 
 
-async def find(store: DurableStore, run: str, step: str | None, kind: Literal["approval", "uncertain"]) -> Open:
+async def find(
+    store: DurableStore, run: str, step: str | None, kind: Literal["approval", "uncertain"], limit: float | None = None
+) -> Open:
     """The one thing of this kind that a run waits for, at `step` where there are several. Raises `DecideError`."""
     row = await store.find(run)
     if row is None:
         raise DecideError(f"there is no run {run}", "`ael runs` lists them")
     if row.state in (RunState.ENDED, RunState.DEAD):
         raise DecideError(f"the run {run} has ended", f"`ael runs show {run}` says how")
-    here = [one for one in open_in(row, await store.entries(run)) if one.kind == kind]
+    here = [one for one in open_in(row, await store.entries(run), limit) if one.kind == kind]
     what = "an approval" if kind == "approval" else "a person to settle a call"
     if not here:
         raise DecideError(f"the run {run} does not wait for {what}", f"`ael runs show {run}` says what it waits for")
@@ -114,9 +120,16 @@ async def decide(
     arguments: Mapping[str, object] | None,
     members: Mapping[str, Sequence[str]],
     now: float,
+    here: bool = True,
 ) -> None:
-    """Answer an approval. Only a member of its role decides; a no has a reason, which the model reads. Raises `DecideError`."""
-    if asked.role is not None and by not in members.get(asked.role, ()):
+    """Answer an approval. Only a member of its role decides; a no has a reason, which the model reads. Raises `DecideError`.
+
+    `here`: `by` is somebody at this machine, for whom `local` in a role stands.
+    """
+    if asked.due is not None and now >= asked.due:
+        raise DecideError("the time for this decision is over", "the run goes on without it: nobody decided in time")
+    known = members.get(asked.role, ()) if asked.role is not None else (by,)
+    if by not in known and not (here and "local" in known):
         raise DecideError(
             f"`{asked.role}` decides about this, and {by} is no member of it",
             f'the deployment lists them: `role {asked.role} = ["{by}"]`',

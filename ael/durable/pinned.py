@@ -6,7 +6,9 @@ person accepts it; that is recorded in its journal.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from decimal import Decimal
 from importlib import import_module
 
 from ael.data import dataclass
@@ -80,9 +82,19 @@ def _prices(opened: Opened) -> Callable[[str, str], str | None]:
         price: Price | None = table.price(provider, model)
         if price is None:
             return None
-        return f"{price.input} in, {price.output} out, {price.cache_read} and {price.cache_write} cached"
+        return f"in {price.input}, out {price.output}, cache read {price.cache_read}, cache write {price.cache_write}"
 
     return told
+
+
+_PRICE = re.compile(r"in ([\d.]+), out ([\d.]+), cache read ([\d.]+), cache write ([\d.]+)")
+
+
+def price_of(pinned: Mapping[str, object], model: str) -> Price | None:
+    """What a run pays for a model (its qualified name), by the prices that it keeps; None where it keeps none."""
+    kept = pinned.get("bindings")
+    told = _PRICE.fullmatch(str(kept.get(f"price of {short_name(model)}"))) if isinstance(kept, Mapping) else None
+    return None if told is None else Price(Decimal(told[1]), Decimal(told[2]), Decimal(told[3]), Decimal(told[4]))
 
 
 def _reads(opened: Opened) -> Iterable[str]:
