@@ -72,11 +72,19 @@ def lower(schema: Schema, rules: Rules) -> Schema | Unsupported:
     defs = schema.get("$defs")
     definitions: Mapping[str, Schema] = defs if isinstance(defs, dict) else {}
     try:
-        if not rules.recursion:
-            _refuse_recursion(definitions)
         made = _node({k: v for k, v in schema.items() if k != "$defs"}, (), rules)
-        if definitions:
-            made["$defs"] = {name: _node(body, ("$defs", name), rules) for name, body in definitions.items()}
+        reached: dict[str, Schema] = {}
+        todo = references(made)
+        while todo:
+            # what only left out keywords refer to is left out with them
+            name = todo.pop()
+            if name not in reached and name in definitions:
+                reached[name] = _node(definitions[name], ("$defs", name), rules)
+                todo += references(reached[name])
+        if not rules.recursion:
+            _refuse_recursion({name: reached[name] for name in definitions if name in reached})
+        if reached:
+            made["$defs"] = {name: reached[name] for name in definitions if name in reached}
     except Refused as refused:
         return refused.what
     return made

@@ -13,7 +13,9 @@ from ael.types.dialect import DIALECTS, Lowered, Unsupported
 from ael.types.dialect_openai import MAX_LEVELS
 from ael.types.schema import record_schema, schema
 from ael.types.type import (
+    AnonymousRecord,
     BytesType,
+    CheckedType,
     DateType,
     DecimalType,
     FileType,
@@ -359,3 +361,29 @@ def test_recursive_aliases_have_a_schema() -> None:
 def test_bytes_have_the_length_of_their_text() -> None:
     made = schema(BytesType(min=1, max=4), {})
     assert (made["minLength"], made["maxLength"]) == (4, 8)
+
+
+def test_what_is_beyond_a_type_stands_apart_and_dialects_leave_it_out() -> None:
+    checked = CheckedType(
+        Named("a.Row"), '{"$defs":{"r1":{"type":["array"],"uniqueItems":true}},"properties":{"ids":{"$ref":"#/$defs/r1"}}}'
+    )
+    definitions: Definitions = {
+        "a.Row": RecordDef("a.Row", (FieldDef("ids", "ids", ListType(IntType())),), True, extra=IntType())
+    }
+    row = {
+        "type": "object",
+        "properties": {"ids": {"type": "array", "items": {"type": "integer"}}},
+        "required": ["ids"],
+        "additionalProperties": {"type": "integer"},
+    }
+    made = schema(AnonymousRecord((("row", checked), ("other", checked))), definitions)
+    first, second = made["properties"].values()  # type: ignore[attr-defined]
+    assert first["allOf"] == [{"properties": {"ids": {"$ref": "#/$defs/checked1_r1"}}}]
+    assert second["allOf"] == [{"properties": {"ids": {"$ref": "#/$defs/checked2_r1"}}}]
+    assert schema(checked.inner, definitions) == row
+    judge = Draft202012Validator(made)
+    assert judge.is_valid({"row": {"ids": [1]}, "other": {"ids": [1, 2], "more": 3}})
+    assert not judge.is_valid({"row": {"ids": [1]}, "other": {"ids": [1, 1]}})
+    lowered = DIALECTS["compatible"].output(schema(checked, definitions))
+    assert isinstance(lowered, Lowered)
+    assert "allOf" not in json.dumps(lowered.schema)

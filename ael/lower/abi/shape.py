@@ -15,16 +15,19 @@ from ael.types.type import (
     AnonymousRecord,
     BoolType,
     BytesType,
+    CheckedType,
     DateType,
     DecimalType,
     DurationType,
     FileType,
     FloatType,
     IntType,
+    JsonType,
     ListType,
     LiteralType,
     MapType,
     Named,
+    Never,
     NullType,
     SecretType,
     StringType,
@@ -63,7 +66,11 @@ def _belongs(value: object, of: Type, definitions: Definitions, depth: int) -> b
         case MapType(inner):
             return type(value) is dict and all(_belongs(x, inner, definitions, depth) for x in value.values())
         case AnonymousRecord(fields):
-            return _record(value, [FieldDef(n, n, t) for n, t in fields], False, definitions, depth)
+            return _record(value, [FieldDef(n, n, t) for n, t in fields], None, definitions, depth)
+        case CheckedType(inner):
+            return _belongs(value, inner, definitions, depth)
+        case Never():
+            return False
         case UnionType(members):
             return any(_belongs(value, m, definitions, depth) for m in members)
         case Named(name):
@@ -74,27 +81,28 @@ def _belongs(value: object, of: Type, definitions: Definitions, depth: int) -> b
 
 def _named(value: object, name: str, definitions: Definitions, depth: int) -> bool:
     match definitions.get(name):
-        case RecordDef(fields=fields, open=is_open):
-            return _record(value, fields, is_open, definitions, depth)
+        case RecordDef(fields=fields) as record:
+            return _record(value, fields, record.other, definitions, depth)
         case EnumDef(variants=variants):
             if type(value) is str:
                 return any(v.name == value and not v.fields for v in variants)
             if type(value) is not dict:
                 return False
             variant = next((v for v in variants if v.fields and v.name == value.get("kind")), None)
-            return variant is not None and _record(value, variant.fields, True, definitions, depth)
+            return variant is not None and _record(value, variant.fields, JsonType(), definitions, depth)
         case AliasDef(type=inner):
             return _belongs(value, inner, definitions, depth)
         case None:
             return type(value) is dict and all(key in value for key in _BUILT_IN.get(name, ()))
 
 
-def _record(value: object, fields: Sequence[FieldDef], is_open: bool, definitions: Definitions, depth: int) -> bool:
+def _record(value: object, fields: Sequence[FieldDef], other: Type | None, definitions: Definitions, depth: int) -> bool:
     if type(value) is not dict:
         return False
     known = {f.wire for f in fields}
-    if not is_open and any(key not in known for key in value):
-        return False
+    for key, entry in value.items():
+        if key not in known and (other is None or not _belongs(entry, other, definitions, depth)):
+            return False
     for one in fields:
         if one.wire in value:
             if not _belongs(value[one.wire], one.type, definitions, depth):
