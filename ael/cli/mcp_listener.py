@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
 
 from ael.cli.approve import TerminalApprover
 from ael.cli.question import answered
@@ -16,23 +15,8 @@ from ael.run.ports import Question
 _LOGGED = frozenset({"warning", "error", "critical", "alert", "emergency"})
 
 
-class Watching(Protocol):
-    """A `Listener` that says whether somebody is there to answer."""
-
-    @property
-    def answers(self) -> bool: ...
-
-    def changed(self, what: str) -> None: ...
-
-    async def elicit(self, elicitation: Elicitation) -> ElicitationReply: ...
-
-    def log(self, level: str, text: str) -> None: ...
-
-
 class Silent:
     """Tells what a server logs, and answers no question: there is no call that it could belong to."""
-
-    answers = False
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         self.tell = tell
@@ -57,10 +41,12 @@ class Asking(Silent):
         super().__init__(tell)
         self.tool = tool
         self.terminal = TerminalApprover(system_user(), {})
-        self.answers = self.terminal.source.isatty()
 
     async def elicit(self, elicitation: Elicitation) -> ElicitationReply:
-        """Ask. An answer that does not fit what was asked for is not sent."""
+        """Ask, where somebody sits there. An answer that does not fit what was asked for is not sent."""
+        if not self.terminal.source.isatty():
+            self.tell(f"the server of {self.tool} asks a question, and this is no terminal: nobody answers it")
+            return await super().elicit(elicitation)
         question = Question(elicitation.message, elicitation.schema, elicitation.url)
         answer = await answered(self.tool, question, self.terminal.line, self.terminal.out)
         if answer is None:

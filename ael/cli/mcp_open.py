@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from ael.cli.mcp_error import CommandError, Stopped
-from ael.cli.mcp_listener import Silent, Watching
+from ael.cli.mcp_listener import Silent
 from ael.cli.mcp_offer import Offer, offer, type_prefix
 from ael.cli.report import report
 from ael.diagnostics.diagnostic import Bag, Severity
@@ -21,6 +21,7 @@ from ael.hosting.failure import HostError
 from ael.hosting.secrets import Secrets
 from ael.hosting.servers import endpoint_of
 from ael.mcp.failure import McpError
+from ael.mcp.listener import Listener
 from ael.mcp.listing import Listing, What
 from ael.mcp.outside import visible
 from ael.mcp.session import Session, open_session
@@ -188,7 +189,7 @@ class Program:
         return CommandError("AEL0861", message, exit_code=1)
 
     @asynccontextmanager
-    async def connected(self, server: Server, listener: Watching) -> AsyncIterator[Session]:
+    async def connected(self, server: Server, listener: Listener) -> AsyncIterator[Session]:
         """A session with a server, closed at the end. Raises `CommandError`."""
         session = await self._connect(server, listener)
         try:
@@ -196,13 +197,14 @@ class Program:
         finally:
             await session.close()
 
-    async def _connect(self, server: Server, listener: Watching) -> Session:
+    async def _connect(self, server: Server, listener: Listener) -> Session:
         try:
             endpoint = endpoint_of(server.binding, self.found.deployment, self.secrets)
         except HostError as error:
             raise CommandError(error.code, error.message, *error.notes) from None
         try:
-            asks = listener.answers and server.binding.elicitation
+            # As a run does, whoever is there to answer: what a server lists can depend on it.
+            asks = server.binding.elicitation
             return await open_session(endpoint, listener, connect=server.binding.connect / 1000, elicitation=asks)
         except McpError as error:
             raise self._unreachable(server, error) from None

@@ -316,13 +316,21 @@ def test_a_no_at_the_terminal_calls_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("allowed", [True, False])
-def test_without_a_terminal_nobody_answers(ael: Ael, allowed: bool) -> None:
-    """The server is not told that somebody would: an honest one does not ask."""
+@pytest.mark.parametrize("words", [["list"], ["pin"], ["call", "files.write_file", BOTH, "--yes"]])
+def test_a_server_is_told_what_a_run_tells_it(ael: Ael, words: list[str], allowed: bool) -> None:
+    """Whoever is there to answer: some servers list other tools for a client that can be asked, and those are what a run finds."""
     asking(ael.folder, allowed=allowed)
     ael.write({"state.json": json.dumps({**STATE, "log": "requests.log"})})
-    assert ael("mcp", "call", "files.write_file", BOTH, "--yes").code == 0
+    assert ael("mcp", *words).code == 0
     hello = next(line for line in (ael.folder / "requests.log").read_text().splitlines() if '"initialize"' in line)
-    assert "elicitation" not in json.loads(hello)["params"]["capabilities"]
+    assert ("elicitation" in json.loads(hello)["params"]["capabilities"]) is allowed
+
+
+def test_without_a_terminal_a_question_is_answered_by_nobody(ael: Ael) -> None:
+    asking(ael.folder, allowed=True)
+    ended = ael("mcp", "call", "files.write_file", BOTH, "--yes")
+    assert (ended.code, json.loads(json.loads(ended.out))) == (0, {"action": "cancel"})
+    assert "the server of files.write_file asks a question, and this is no terminal: nobody answers it" in ended.err
 
 
 def test_a_pin_is_agreed_to_on_the_terminal(tmp_path: Path) -> None:
