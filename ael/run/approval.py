@@ -67,6 +67,8 @@ async def ask(
     if run.listening:
         run.emit(ApprovalDecided(run.id, step.path, tool, decision.approved, decision.by))
     if span is not None:
+        if known is not None:
+            span.attributes["replayed"] = True
         span.end("value" if decision.approved else "refused", by=decision.by, reason=decision.reason)
     if not decision.approved:
         why = f": {decision.reason}" if decision.reason else ""

@@ -155,7 +155,9 @@ class Engine:
             clock, None if options.deadline is None else options.deadline - clock.now(), "the run's deadline", None, True
         )
         deadline = Deadline(clock, seconds, "the run", absolute)
-        trace = Trace(run_id, bindings.sinks, clock, world.masker, options.content) if bindings.sinks else None
+        trace = None
+        if bindings.sinks:
+            trace = Trace(run_id, bindings.sinks, clock, world.masker, options.content, options.trace_parent)
         run = Run(
             world,
             run_id,

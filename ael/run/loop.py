@@ -146,12 +146,15 @@ class Visit:
                 run.emit(TurnFinished(run.id, path, plan.short, link.name, turn.stop.value, usage, cost, seconds))
         self._scope.note(path, self._source)
         if span is not None:
+            if known is not None:
+                span.attributes["replayed"] = True
             self._end_span(span, turn, link, usage, str(cost) if cost is not None else None, cut)
         return turn, cut, over
 
     def _end_span(self, span: OpenSpan, turn: ModelTurn, link: Link, usage: Usage, cost: str | None, cut: bool) -> None:
         attributes: dict[str, object] = {
             "model": link.bound.model,
+            "provider": link.bound.provider.name,
             "stop": turn.stop.value,
             "input": usage.input,
             "output": usage.output,
@@ -167,6 +170,8 @@ class Visit:
             attributes["looks_like_call"] = True
         if turn.final is not None and turn.text:
             attributes["text_beside_result"] = True
+        if turn.calls:
+            attributes["call_ids"] = [call.id for call in turn.calls]
         calls = [{"name": call.name, "arguments": call.arguments} for call in turn.calls]
         span.end("value", self._source, {"text": turn.text, "final": turn.final, "calls": calls}, **attributes)
 

@@ -362,7 +362,8 @@ class Span:
 
     `kind` is `run`, `node`, `turn`, `server` (being connected to one), `tool`, `operation`, `store`, `effect`, `approval`, `release`,
     `retry`; `outcome` is `value`, `error`, `fault`, `uncertain` or `refused`.
-    `attributes` are metadata (tokens, cost, model, reasons); `content` is filled only where the run opted in.
+    `attributes` are metadata (tokens, cost, model, reasons); `content` is filled only where the run, or the sink, opted in. `trace`, `id`
+    and `above` are the W3C ids of the trace, of this span and of the one that it is below.
     """
 
     run: str
@@ -377,10 +378,13 @@ class Span:
     taint: tuple[str, ...] = ()
     attributes: Mapping[str, object] = field(default_factory=dict)
     content: Mapping[str, object] | None = None
+    trace: str = ""
+    id: str = ""
+    above: str = ""
 
 
 class Sink(Protocol):
-    """Where spans go. What it raises never changes a run."""
+    """Where spans go. What it raises never changes a run. One with an attribute `content` says itself if it gets content."""
 
     def span(self, span: Span) -> None:
         """A span ended. Its secrets are masked already."""

@@ -225,7 +225,7 @@ class Run:
     def trace_parent(self) -> str:
         """The W3C `traceparent` of this run, made when something first goes out."""
         if self._trace_parent is None:
-            self._trace_parent = trace_parent(self._given_parent)
+            self._trace_parent = trace_parent(self._given_parent, self.id) if self.trace is None else self.trace.context
         return self._trace_parent
 
     def holds_the_loop(self) -> bool:

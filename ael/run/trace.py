@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Mapping
+from hashlib import sha256
 
+from ael.data import replace
 from ael.net.redact import SHORTEST, forms
 from ael.run.ports import Clock, Sink, Span
 from ael.types.value import File, Secret
@@ -54,24 +56,33 @@ class Masker:
 class Trace:
     """Hands the spans of one run to the sinks as they end. A sink that fails is left out from then on; it never changes the run."""
 
-    __slots__ = ("_clock", "_content", "_mask", "_next", "_run", "_sinks")
+    __slots__ = ("_clock", "_content", "_mask", "_next", "_run", "_sinks", "above", "context")
 
-    def __init__(self, run: str, sinks: tuple[Sink, ...], clock: Clock, masker: Masker, content: bool) -> None:
+    def __init__(
+        self, run: str, sinks: tuple[Sink, ...], clock: Clock, masker: Masker, content: bool, parent: str | None = None
+    ) -> None:
+        """`parent`: the W3C `traceparent` that the run was given."""
         self._run = run
         self._sinks = list(sinks)
         self._clock = clock
         self._mask = masker
         self._content = content
         self._next = 0
+        self.context = trace_parent(parent, run)
+        """The `traceparent` of the run itself."""
+        self.above = "" if parent is None or _parts(parent) is None else parent.strip().lower()[36:52]
+        """The id of the span that the run was started in, where it was told one."""
 
     def begin(self, kind: str, name: str, path: str, parent: OpenSpan | None) -> OpenSpan:
         """Open a span below `parent`."""
         self._next += 1
-        return OpenSpan(self, self._next, None if parent is None else parent.sequence, kind, name, path, self._clock.now())
+        id = self.context[36:52] if self._next == 1 else secrets.token_hex(8)
+        return OpenSpan(self, self._next, parent, kind, name, path, self._clock.now(), id)
 
     def end(self, span: OpenSpan, outcome: str, taint: Iterable[str], content: Mapping[str, object] | None) -> None:
+        wanting = [getattr(sink, "content", self._content) is True for sink in self._sinks]
         kept = None
-        if content is not None and self._content:
+        if content is not None and any(wanting):
             kept = {key: self._mask.value(value) for key, value in content.items()}
         attributes = {key: self._mask.value(value) for key, value in span.attributes.items()} if span.attributes else {}
         told = Span(
@@ -87,10 +98,14 @@ class Trace:
             tuple(sorted(taint)),
             attributes,
             kept,
+            self.context[3:35],
+            span.id,
+            self.above if span.parent is None else span.above,
         )
-        for sink in list(self._sinks):
+        bare = told if kept is None or all(wanting) else replace(told, content=None)
+        for sink, wants in zip(list(self._sinks), wanting, strict=True):
             try:
-                sink.span(told)
+                sink.span(told if wants else bare)
             except Exception:
                 self._sinks.remove(sink)
 
@@ -98,12 +113,16 @@ class Trace:
 class OpenSpan:
     """A span under way."""
 
-    __slots__ = ("attributes", "kind", "name", "parent", "path", "sequence", "start", "trace")
+    __slots__ = ("above", "attributes", "id", "kind", "name", "parent", "path", "sequence", "start", "trace")
 
-    def __init__(self, trace: Trace, sequence: int, parent: int | None, kind: str, name: str, path: str, start: float) -> None:
+    def __init__(
+        self, trace: Trace, sequence: int, parent: OpenSpan | None, kind: str, name: str, path: str, start: float, id: str
+    ) -> None:
         self.trace = trace
         self.sequence = sequence
-        self.parent = parent
+        self.parent = None if parent is None else parent.sequence
+        self.above = "" if parent is None else parent.id
+        self.id: str = id
         self.kind = kind
         self.name = name
         self.path = path
@@ -130,20 +149,24 @@ class SpanList:
         self.spans.append(span)
 
 
-def trace_parent(parent: str | None) -> str:
-    """A W3C `traceparent` for a run: below the one given when that is well-formed, else a new trace."""
-    trace = secrets.token_hex(16)
-    if parent is not None:
-        parts = parent.strip().lower().split("-")
-        if (
-            len(parts) == 4
-            and [len(part) for part in parts] == [2, 32, 16, 2]
-            and all(set(part) <= set("0123456789abcdef") for part in parts)
-        ):
-            trace = parts[1] if int(parts[1], 16) else trace
-    return f"00-{trace}-{secrets.token_hex(8)}-01"
+def trace_parent(parent: str | None, run: str = "") -> str:
+    """A W3C `traceparent` for a run: below the one given when that is well-formed, else a new trace.
+
+    The trace of a `run` is the same in each of its executions.
+    """
+    parts = None if parent is None else _parts(parent)
+    trace = sha256(f"ael {run}".encode()).hexdigest()[:32] if run else secrets.token_hex(16)
+    return f"00-{trace if parts is None else parts[1]}-{secrets.token_hex(8)}-01"
 
 
-def child_of(parent: str) -> str:
-    """A `traceparent` for a call made below `parent`: the same trace, a new span id."""
-    return f"{parent[:36]}{secrets.token_hex(8)}{parent[52:]}"
+def _parts(parent: str) -> list[str] | None:
+    """The parts of a well-formed `traceparent` that names a trace."""
+    parts = parent.strip().lower().split("-")
+    if [len(part) for part in parts] != [2, 32, 16, 2] or not all(set(part) <= set("0123456789abcdef") for part in parts):
+        return None
+    return parts if int(parts[1], 16) else None
+
+
+def child_of(parent: str, span: OpenSpan | None = None) -> str:
+    """A `traceparent` for a call made below `parent`: the same trace, and the id of its span, else a new one."""
+    return f"{parent[:36]}{secrets.token_hex(8) if span is None else span.id}{parent[52:]}"
