@@ -18,13 +18,14 @@ from ael.project.deployment import ClientCredentials, McpBinding, NamedSecret, T
 from ael.project.environment import NAME as VARIABLE
 from ael.project.environment import dangerous
 from ael.project.form import FORMS, text_of
+from ael.project.known_servers import KNOWN
 from ael.project.literal import Construct, evaluate
 from ael.project.wrong import Wrong, listing
 from ael.source import Source, Span
 from ael.syntax import nodes as n
 from ael.types.pin import Pins
 
-KINDS = ("http", "sse", "stdio")
+KINDS = ("http", "sse", "stdio", "known")
 PACKAGE = "std/process"
 """The optional package without which no server is a child process."""
 
@@ -75,11 +76,15 @@ def line(state: State, binding: n.Binding) -> None:
     call = value(binding)
     if not isinstance(call, n.Call) or not isinstance(call.callee, n.Reference) or call.callee.name.text not in KINDS:
         raise Wrong("AEL0814", "an MCP server is bound to a way to reach it", call, listing("there is", KINDS))
-    kind: Literal["http", "sse", "stdio"] = call.callee.name.text  # type: ignore[assignment]
-    options = _options(call, _COMMON | (_PROCESS if kind == "stdio" else _NETWORK))
+    kind: Literal["http", "sse", "stdio", "known"] = call.callee.name.text  # type: ignore[assignment]
+    options = _options(call, _COMMON | (_NETWORK if kind in ("http", "sse") else _PROCESS))
     positional = [argument.value for argument in call.arguments if argument.name is None]
     reader = _Reader(state, name)
-    found = reader.process(call, positional, options) if kind == "stdio" else reader.network(kind, call, positional, options)
+    match kind:
+        case "stdio" | "known":
+            found = reader.process(kind, call, positional, options)
+        case _:
+            found = reader.network(kind, call, positional, options)
     found = replace(found, **reader.common(options))
     state.servers[name] = found
     _filter(state, state.declared[name], found)
@@ -232,14 +237,21 @@ class _Reader:
 
     # --- child processes -------------------------------------------------------------------------------------------------
 
-    def process(self, call: n.Call, positional: list[n.Expr], options: dict[str, n.Expr]) -> McpBinding:
+    def process(
+        self, kind: Literal["stdio", "known"], call: n.Call, positional: list[n.Expr], options: dict[str, n.Expr]
+    ) -> McpBinding:
         state = self.state
         if PACKAGE not in state.packages:
             note = f"add `uses {PACKAGE}` to `pack.ael`: what a pack does not list does not exist for the program"
             raise Wrong("AEL0845", "starting a program as a server needs the optional package `std/process`", call, note)
         words = [self._word(node) for node in positional]
         if not words:
-            raise Wrong("AEL0814", "`stdio` takes a program and its arguments", call, f"it is written {FORMS['mcp']}")
+            takes = "a program and its arguments" if kind == "stdio" else 'the name of a public server: `known("fetch")`'
+            raise Wrong("AEL0814", f"`{kind}` takes {takes}", call, f"it is written {FORMS['mcp']}")
+        if kind == "known":
+            if words[0] not in KNOWN:
+                raise Wrong("AEL0814", f"no public server is known as `{words[0]}`", positional[0], listing("there is", KNOWN))
+            words = [*KNOWN[words[0]], *words[1:]]
         if words[0] not in state.commands:
             note = f'the deployment lists what may be started: `command "{words[0]}"`'
             raise Wrong("AEL0844", f"the deployment does not allow the program `{words[0]}` to be started", positional[0], note)

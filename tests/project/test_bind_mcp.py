@@ -13,6 +13,7 @@ from ael.check.url import names_credential, url_problem
 from ael.lower.lower import lower
 from ael.project.deployment import ClientCredentials, Deployment, McpBinding, NamedSecret, ToolBinding
 from ael.project.environment import dangerous
+from ael.project.known_servers import KNOWN
 from ael.project.program import Opened
 from ael.project.reach import reachable, servers_of
 from tests.programs import lock_of, open_files
@@ -121,6 +122,32 @@ LINES = [
         ),
     ),
 ]  # fmt: skip
+
+
+@pytest.mark.feature("A9.26")
+@pytest.mark.parametrize("name", KNOWN)
+def test_a_public_server_is_bound_by_one_word(tmp_path: Path, name: str) -> None:
+    """The program that runs it still has to be on the deployment's list; its version is fixed."""
+    program, *words = KNOWN[name]
+    found = deployed(tmp_path, f'command "{program}"\nmcp crm = known("{name}", "more", timeout: 5s)\n').servers["main.crm"]
+    assert found == McpBinding("stdio", command=program, arguments=(*words, "more"), timeout=5_000)
+    assert any("@2026" in word or "@0.0" in word for word in words)
+
+
+@pytest.mark.feature("A9.26", "A9.12")
+@pytest.mark.parametrize(
+    ("line", "code", "said"),
+    [
+        ('mcp crm = known("fetch")', "AEL0844", "does not allow the program `uvx`"),
+        ('command "uvx"\nmcp crm = known("fitch")', "AEL0814", "no public server is known as `fitch`"),
+        ('command "uvx"\nmcp crm = known()', "AEL0814", "`known` takes the name of a public server"),
+    ],
+)
+def test_a_public_server_that_is_refused(tmp_path: Path, line: str, code: str, said: str) -> None:
+    files = {"main.ael": PROGRAM, "pack.ael": PACK, "ael.lock": lock(FIND, WIPE)}
+    secrets = 'secret CRM_TOKEN = env("CRM_TOKEN")\n'
+    _, bag = open_files(tmp_path, {**files, "deploy.ael": secrets + line})
+    assert [code for d in bag.sorted() if d.code == code and said in d.message] == [code], bag.sorted()
 
 
 @pytest.mark.feature("A9.11", "A9.12")

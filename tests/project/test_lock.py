@@ -100,7 +100,7 @@ def changed(at: list[str], value: object) -> bytes:
 FIND_AT = ["mcp", "main.crm", "tools", "find"]
 
 
-@pytest.mark.feature("D4", "A9.4")
+@pytest.mark.feature("D4", "A9.4", "A9.14")
 @pytest.mark.parametrize(
     ("at", "value"),
     [
