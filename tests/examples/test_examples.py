@@ -21,7 +21,9 @@ from tests.cli.conftest import KEYS, clean_environment
 from tests.public_servers import npm_server, npx_path
 
 EXAMPLES = Path(__file__).resolve().parent.parent.parent / "examples"
-NAMES = ("guard", "hello", "mcp-files", "numbers", "research", "support", "triage")
+PLAYED = ("guard", "hello", "mcp-files", "numbers", "research", "support", "triage")
+"""Those whose scripts are commands of `ael` alone, which are run in this process."""
+NAMES = (*PLAYED, "refunds")
 _KEY = re.compile(r'"key": "[0-9a-f]{32}"')
 
 
@@ -75,7 +77,7 @@ def test_every_example_is_listed() -> None:
 
 
 @pytest.mark.usefixtures("servers")
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", PLAYED)
 def test_an_example_prints_what_it_says(
     copied: Path, name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
