@@ -117,8 +117,9 @@ def _lines(file: Path) -> Iterator[dict[str, Any]]:
 
 
 def _chosen(arguments: dict[str, list[Any]]) -> dict[str, Any]:
-    """The first accepted value of each argument; an empty text as the first says that it may be left out."""
-    return {name: _plain(values[0]) for name, values in arguments.items() if values and values[0] != ""}
+    """The first accepted value of each argument. An empty text among them says that it may be left out, which is no value."""
+    given = {name: [value for value in values if value != ""] for name, values in arguments.items()}
+    return {name: _plain(values[0]) for name, values in given.items() if values}
 
 
 def _plain(value: Any) -> Any:

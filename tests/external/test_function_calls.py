@@ -14,24 +14,20 @@ import pytest
 from ael.types.arguments import argument_reader
 from ael.types.decode import decoder
 from ael.types.definition import RecordDef
-from ael.types.dialect import DIALECTS, Lowered
+from ael.types.dialect import DIALECTS, Unsupported
 from ael.types.problem import DecodeError
 from ael.types.schema import schema
 from ael.types.tool_schema import import_schema
 from ael.types.type import Named
 from tests.external.function_calls import Call, Mapped, calls, corpus, corruptions, fetch, json_schema, other_calls
 
-NONCONFORMING = frozenset({
-    "live_multiple_87-38-4", "live_multiple_144-56-0", "live_multiple_152-58-6", "live_multiple_189-83-0",
-    "live_multiple_507-149-4", "live_multiple_552-153-1", "live_multiple_595-158-1", "live_multiple_596-158-2",
-    "live_multiple_731-167-2", "live_multiple_733-167-4", "live_multiple_735-167-6", "live_multiple_750-169-5",
-    "live_multiple_756-169-11", "live_multiple_834-178-9", "live_multiple_835-178-10", "live_multiple_862-181-3",
-    "live_multiple_871-182-8", "live_multiple_947-197-0", "live_multiple_964-207-0", "live_multiple_1038-265-0",
-    "live_multiple_1041-268-0", "live_parallel_multiple_2-2-0", "live_simple_71-35-0", "live_simple_106-63-0",
-    "live_simple_112-68-0", "parallel_multiple_21", "parallel_multiple_26", "parallel_multiple_94",
-    "simple_python_200",
-})  # fmt: skip
-"""Questions with an accepted call that its own schema refuses: a text for a number, a value outside of its enum, a missing argument."""
+NONCONFORMING = (
+    "parallel_152", "parallel_152", "parallel_multiple_12", "parallel_multiple_21", "parallel_multiple_26", "parallel_multiple_94",
+    "simple_python_307",
+)  # fmt: skip
+"""Questions with an accepted call that its own schema refuses, a call each: an argument that is not there, a text for a number, null."""
+LIVE_NONCONFORMING = {"live_multiple": 133, "live_parallel": 1, "live_parallel_multiple": 4, "live_simple": 41}
+"""How many such calls there are in the categories that users wrote: mostly `null` or "dontcare" for an argument that may be left out."""
 OTHER_NONCONFORMING = frozenset({
     "simple_java_26", "simple_java_35", "simple_java_38", "simple_java_45", "simple_java_58", "simple_java_69", "simple_java_72",
     "simple_java_82", "simple_java_87", "simple_java_88", "simple_javascript_5", "simple_javascript_9", "simple_javascript_11",
@@ -57,6 +53,10 @@ def folder_calls(folder: Path) -> list[Call]:
 @lru_cache(maxsize=4_096)
 def judge(text: str) -> jsonschema.Draft202012Validator:
     return jsonschema.Draft202012Validator(json.loads(text))
+
+
+def conforms(call: Call) -> bool:
+    return judge(json.dumps(json_schema(call.parameters))).is_valid(call.arguments)
 
 
 def fits(decode: Callable[[object], object], value: object) -> bool:
@@ -101,17 +101,16 @@ def test_the_verdict_is_that_of_a_validator_on_every_call_and_corruption(part: i
     judged = folder_calls(folder)
     assert len(judged) == 3_152
     counted, refused = agreed(judged[part::4])
-    assert refused <= NONCONFORMING
     assert counted["calls"] == 788
-    assert corrupted(counted) > 6_800
-    assert counted["refused corruptions"] > 5_400
+    assert corrupted(counted) > 8_000
+    assert counted["refused corruptions"] > 6_000
+    assert refused
 
 
 def test_the_corpus_has_the_nonconforming_calls_that_are_known_and_no_others(folder: Path) -> None:
-    bad = {
-        call.id for call in folder_calls(folder) if not judge(json.dumps(json_schema(call.parameters))).is_valid(call.arguments)
-    }
-    assert bad == NONCONFORMING
+    bad = [call for call in folder_calls(folder) if not conforms(call)]
+    assert tuple(sorted(call.id for call in bad if call.category not in LIVE_NONCONFORMING)) == NONCONFORMING
+    assert Counter(call.category for call in bad if call.category in LIVE_NONCONFORMING) == LIVE_NONCONFORMING
 
 
 @pytest.mark.feature("A3.2")
@@ -128,7 +127,7 @@ def test_calls_arrive_as_they_were_sent(folder: Path) -> None:
     for call in folder_calls(folder):
         mapped = Mapped()
         named = mapped.of(call.parameters)
-        if call.id in NONCONFORMING or not isinstance(named, Named):
+        if not conforms(call) or not isinstance(named, Named):
             continue
         record = mapped.definitions[named.name]
         assert isinstance(record, RecordDef)
@@ -138,8 +137,9 @@ def test_calls_arrive_as_they_were_sent(folder: Path) -> None:
 
 
 @pytest.mark.feature("A3.10")
-def test_every_function_can_be_told_to_every_provider_and_its_calls_still_fit(folder: Path) -> None:
+def test_functions_can_be_told_to_every_provider_but_for_a_named_one_and_their_calls_still_fit(folder: Path) -> None:
     seen: set[str] = set()
+    refused: set[tuple[str, str, str]] = set()
     for call in folder_calls(folder):
         mapped = Mapped()
         made = schema(mapped.of(call.parameters), mapped.definitions)
@@ -149,7 +149,10 @@ def test_every_function_can_be_told_to_every_provider_and_its_calls_still_fit(fo
         seen.add(text)
         for dialect in DIALECTS.values():
             lowered = dialect.tool(made)
-            assert isinstance(lowered, Lowered), (call.id, dialect.name, lowered)
-            if dialect.name != "openai" and call.id not in NONCONFORMING:
+            if isinstance(lowered, Unsupported):
+                refused.add((call.id, dialect.name, lowered.path))
+                continue
+            if dialect.name != "openai" and conforms(call):
                 assert judge(json.dumps(lowered.schema)).is_valid(call.arguments), (call.id, dialect.name)
     assert len(seen) > 1_000
+    assert refused == {("live_simple_67-31-0", "anthropic", "properties.año_vehiculo")}
