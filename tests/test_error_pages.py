@@ -18,6 +18,7 @@ OUTSIDE_OF_PROGRAMS = {
     "AEL0830",
     "AEL0831",
     "AEL0832",
+    "AEL0833",
     "AEL0840",
     "AEL0841",
     *(f"AEL086{n}" for n in range(7)),
@@ -31,6 +32,9 @@ OUTSIDE_OF_PROGRAMS = {
     "AEL0901",
     "AEL0902",
     "AEL0903",
+    "AEL0904",
+    "AEL0905",
+    "AEL0906",
     "AEL0907",
     "AEL0908",
 }

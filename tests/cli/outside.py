@@ -76,6 +76,22 @@ node main() -> Int {
   numbers[3]
 }
 """
+_FORGETS = """\
+permission notes.write
+store notes: Map<String, Int> needs notes.write
+
+node main() -> Int
+  grants notes.write
+{
+  notes.put("a", 1)
+  notes.get("a") ?? 0
+}
+"""
+_LEAVES = {
+    "main.ael": _EXTERN.replace("mail_of_nobody", "leaving"),
+    "leaving.py": "import os\n\n\ndef send(text: str) -> None:\n    os._exit(3)\n",
+    "pack.ael": 'pack leaves {\n  version "0.1.0"\n  extern "leaving"\n}\n',
+}
 _UNCERTAIN = """\
 permission money.send
 
@@ -105,12 +121,17 @@ node main() -> Unit fails Uncertain
 
 @dataclass(frozen=True)
 class Scenario:
-    """Files, the words of the command line, and the environment; `exit_code` is what it ends with."""
+    """Files, the words of the command line, and the environment; `exit_code` is what it ends with.
+
+    `before` are the words of a command that goes before, after which the files `changed` are written.
+    """
 
     files: Mapping[str, str]
     words: tuple[str, ...]
     exit_code: int = 2
     environment: Mapping[str, str] = field(default_factory=dict)
+    before: tuple[str, ...] = ()
+    changed: Mapping[str, str] = field(default_factory=dict)
 
 
 _MODULES = {
@@ -157,6 +178,11 @@ SCENARIOS: Mapping[str, Scenario] = {
     "AEL0832": Scenario(
         {"main.ael": _EXTERN, "pack.ael": 'pack post {\n  version "1.0"\n  extern "mail_of_nobody"\n}\n'}, ("run", "main.ael")
     ),
+    "AEL0833": Scenario(
+        {"main.ael": _ENTRIES, "deploy.ael": 'secret RUNS_DB = env("RUNS_DB")\nruns = postgres(secret("RUNS_DB"))\n'},
+        ("run", "main.ael"),
+        environment={"RUNS_DB": "postgresql://localhost/runs"},
+    ),
     "AEL0840": Scenario({"main.ael": _ENTRIES}, ("run", "main.ael", "anser")),
     "AEL0841": Scenario({"main.ael": _ENTRIES}, ("run", "main.ael", "--count", "three")),
     "AEL0860": Scenario(_DESK, ("mcp", "list", "flies")),
@@ -180,6 +206,20 @@ SCENARIOS: Mapping[str, Scenario] = {
     "AEL0901": Scenario({"main.ael": _FAILS}, ("run", "main.ael", "-q"), 1),
     "AEL0902": Scenario({"main.ael": _FAULT}, ("run", "main.ael", "-q"), 1),
     "AEL0903": Scenario({"main.ael": _UNCERTAIN}, ("run", "main.ael", "-q"), 1),
+    "AEL0907": Scenario(_LEAVES, ("run", ".", "--crash-at", "1"), 1),
+    "AEL0908": Scenario({"main.ael": _FORGETS}, ("run", "main.ael", "--crash-at", "5"), 1),
+    "AEL0904": Scenario({"main.ael": _ENTRIES, "deploy.ael": "runs = memory\n"}, ("worker", "main.ael")),
+    "AEL0905": Scenario(
+        {"main.ael": _ENTRIES},
+        ("runs", "show", "order-43", "main.ael"),
+        before=("run", "main.ael", "--detach", "--run-id", "order-42"),
+    ),
+    "AEL0906": Scenario(
+        {"main.ael": _ENTRIES},
+        ("runs", "resume", "order-42", "main.ael"),
+        before=("run", "main.ael", "--detach", "--run-id", "order-42"),
+        changed={"main.ael": _ENTRIES.replace("answer(count)", "answer(count) + 1")},
+    ),
 }
 
 
@@ -207,10 +247,17 @@ def told(code: str) -> tuple[int, str, str]:
         limit = patch("ael.project.load.MAX_MODULES", _FEW if code == "AEL0805" else MAX_MODULES)
         nobody = patch("sys.stdin", io.StringIO())
         installed = patch("ael.cli.serve.find_spec", (lambda name: None) if code == "AEL0874" else find_spec)
-        with _inside(Path(folder), scenario.environment), limit, nobody, installed, redirect_stdout(out), redirect_stderr(err):
-            ended = main(scenario.words)
+        package = patch("ael.hosting.runs.find_spec", (lambda name: None) if code == "AEL0833" else find_spec)
+        with _inside(Path(folder), scenario.environment):
+            if scenario.before:
+                with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+                    assert main(scenario.before) == 0
+                write(Path(folder), scenario.changed)
+            with limit, nobody, installed, package, redirect_stdout(out), redirect_stderr(err):
+                ended = main(scenario.words)
     message = re.sub(r"\n*\d+ errors?; `ael explain.*$", "", err.getvalue().rstrip("\n")) + "\n"
     message = message.replace(f"more than {_FEW} modules", f"more than {MAX_MODULES} modules")
+    message = re.sub(r"with [0-9a-f]{12}, and this is [0-9a-f]{12}", "with 51c0…, and this is 9aa2…", message)
     return ended, out.getvalue(), re.sub(r"\(key [0-9a-f]+\)", "(key 2f1c…)", message)
 
 

@@ -19,6 +19,7 @@ CODES: dict[str, str] = {
     "AEL0830": "a model that cannot be used",
     "AEL0831": "a secret that is not there",
     "AEL0832": "a tool without an implementation",
+    "AEL0833": "runs in PostgreSQL without its package",
     "AEL0840": "no such entry",
     "AEL0841": "an input that does not fit",
     "AEL0842": "an MCP server that nothing binds",
