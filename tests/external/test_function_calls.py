@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 
 from ael.types.arguments import argument_reader
 from ael.types.decode import decoder
+from ael.types.decode_support import Decoder
 from ael.types.definition import RecordDef
 from ael.types.dialect import DIALECTS, Unsupported
 from ael.types.problem import DecodeError
@@ -67,26 +69,41 @@ def fits(decode: Callable[[object], object], value: object) -> bool:
     return True
 
 
+@dataclass(frozen=True)
+class Judges:
+    """What has a verdict on the arguments of a function: our decoders, the validator, and the validator on schemas that we write."""
+
+    decoders: tuple[Decoder, Decoder]
+    plain: jsonschema.Draft202012Validator
+    told: tuple[jsonschema.Draft202012Validator, jsonschema.Draft202012Validator]
+
+
+@lru_cache(maxsize=4_096)
+def judges(parameters: str) -> Judges:
+    node = json.loads(parameters)
+    mapped = Mapped()
+    type = mapped.of(node)
+    plain = json_schema(node)
+    imported = import_schema(plain, "corpus.Imported")
+    both = ((type, mapped.definitions), (imported.type, imported.definitions))
+    first, second = (decoder(*one) for one in both)
+    told, again = (judge(json.dumps(schema(*one))) for one in both)
+    return Judges((first, second), judge(json.dumps(plain)), (told, again))
+
+
 def agreed(judged: Iterable[Call]) -> tuple[Counter[str], set[str]]:
     """What was compared, by kind, and the ids of the questions with a call that both refuse. All judges agree, or it fails."""
     counted: Counter[str] = Counter()
     refused: set[str] = set()
     for call in judged:
-        mapped = Mapped()
-        type = mapped.of(call.parameters)
-        plain = json_schema(call.parameters)
-        imported = import_schema(plain, "corpus.Imported")
-        decoders = decoder(type, mapped.definitions), decoder(imported.type, imported.definitions)
-        theirs = judge(json.dumps(plain))
-        told = judge(json.dumps(schema(type, mapped.definitions)))
-        told_again = judge(json.dumps(schema(imported.type, imported.definitions)))
+        found = judges(json.dumps(call.parameters))
         for what, arguments in [("calls", call.arguments), *corruptions(call)]:
-            verdict = theirs.is_valid(arguments)
-            assert [fits(decode, arguments) for decode in decoders] == [verdict, verdict], (call.id, what, arguments)
+            verdict = found.plain.is_valid(arguments)
+            assert [fits(decode, arguments) for decode in found.decoders] == [verdict, verdict], (call.id, what, arguments)
             counted[what] += 1
             counted[f"refused {'calls' if what == 'calls' else 'corruptions'}"] += not verdict
             if what == "calls":
-                assert told.is_valid(arguments) == told_again.is_valid(arguments) == verdict, (call.id, arguments)
+                assert [one.is_valid(arguments) for one in found.told] == [verdict, verdict], (call.id, arguments)
                 refused |= set() if verdict else {call.id}
     return counted, refused
 
@@ -100,10 +117,10 @@ def corrupted(counted: Counter[str]) -> int:
 def test_the_verdict_is_that_of_a_validator_on_every_call_and_corruption(part: int, folder: Path) -> None:
     judged = folder_calls(folder)
     assert len(judged) == 3_152
-    counted, refused = agreed(judged[part::4])
+    counted, refused = agreed(judged[788 * part : 788 * (part + 1)])
     assert counted["calls"] == 788
-    assert corrupted(counted) > 8_000
-    assert counted["refused corruptions"] > 6_000
+    assert corrupted(counted) > 6_000
+    assert counted["refused corruptions"] > 5_000
     assert refused
 
 
