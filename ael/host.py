@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 
 from ael.hosting.failure import HostError
+from ael.hosting.logs import Exporter, open_logs
 from ael.hosting.models import bind_model, bind_models, model_name, prices_of, short_name
 from ael.hosting.runs import open_runs
 from ael.hosting.secrets import NoSecrets, Secrets
@@ -47,6 +48,7 @@ class Host:
     """Where the runs are kept; None: in memory, until the process ends."""
     _providers: list[ModelProvider] = field(default_factory=list)
     _stores: list[StorePort] = field(default_factory=list)
+    _exporters: list[Exporter] = field(default_factory=list)
 
     async def close(self) -> None:
         """Release connections, child processes and files. Never fails: what cannot be closed is gone anyway."""
@@ -61,6 +63,10 @@ class Host:
         for resource, error in zip(closing, ended, strict=True):
             if isinstance(error, Exception):
                 print(f"ael: closing {type(resource).__name__}: {error}", file=sys.stderr)
+        # Last, since what is closed may still end a span; in threads, since a collector may let everybody wait.
+        for lost in await asyncio.gather(*(asyncio.to_thread(exporter.close) for exporter in self._exporters)):
+            if lost is not None:
+                print(f"ael: warning: {lost}", file=sys.stderr)
 
     async def __aenter__(self) -> Host:
         return self
@@ -80,11 +86,14 @@ def open_host(
     servers: Mapping[str, RemoteServer] | None = None,
     also: Sequence[str] = (),
     durable: bool = False,
+    exports: bool | None = None,
+    otel: bool = False,
 ) -> Host:
     """Bind everything that `entry` (None: the whole program) can reach.
 
     `models` and `servers` replace those of the deployment (tests do that), `script` makes a provider of a `script` statement, `also`
-    names secrets that are read although no binding needs them. `durable`: runs are kept where the deployment says.
+    names secrets that are read although no binding needs them. `durable`: runs are kept where the deployment says. `exports`: traces are
+    sent where it says (None: of durable runs); `otel`: also where OpenTelemetry's variables say.
     Raises `HostError`. Nothing is sent and no file is written yet.
     """
     program, deployment = opened.program, opened.deployment
@@ -98,6 +107,8 @@ def open_host(
     stores = {name: _store(deployment, name) for name in program.stores}
     clock = SystemClock()
     store = open_runs(deployment, secrets, warnings) if durable else None
+    exporting = otel or (durable if exports is None else exports)
+    exporters = open_logs(deployment, secrets, otel=otel, service=opened.project.root.resolve().name) if exporting else []
     bindings = Bindings(
         models=bound,
         stores=stores,
@@ -116,11 +127,11 @@ def open_host(
         defaults=deployment.defaults,
         limits=deployment.limits,
         clock=clock,
-        sinks=tuple(sinks),
+        sinks=(*sinks, *exporters),
         script=script,
     )
     providers = list({id(model.provider): model.provider for model in bound.values()}.values())
-    return Host(opened, unit, bindings, Engine(unit, bindings), tuple(warnings), store, providers, list(stores.values()))
+    return Host(opened, unit, bindings, Engine(unit, bindings), tuple(warnings), store, providers, list(stores.values()), exporters)
 
 
 def open_preview(opened: Opened, names: frozenset[str]) -> Host:

@@ -42,7 +42,8 @@ def execute(opened: Opened, entry: str, values: Mapping[str, object], args: argp
     """Run `entry` and print how it ended. Gives the exit code."""
     spans = SpanList()
     try:
-        host = open_host(opened, entry, approver=_approver(opened, args), sinks=[spans] if args.trace else [], durable=True)
+        sinks = [spans] if args.trace else []
+        host = open_host(opened, entry, approver=_approver(opened, args), sinks=sinks, durable=True, otel=args.otel)
     except HostError as error:
         tell(error)
         return 2

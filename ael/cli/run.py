@@ -32,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--content", action="store_true", help="let the trace carry content (arguments, results), not only metadata"
     )
+    parser.add_argument("--otel", action="store_true", help="send the trace to the collector of OTEL_EXPORTER_OTLP_ENDPOINT")
     parser.add_argument("--quiet", "-q", action="store_true", help="print nothing but the result and problems")
     parser.add_argument("--detach", action="store_true", help="leave the run to the workers (`ael worker`), and print its id")
     parser.add_argument("--run-id", metavar="ID", help="with `--detach`: the id of the run; one that is there already stays as it is")

@@ -14,7 +14,7 @@ from typing import TypeVar
 from ael.check.program import CheckedProgram
 from ael.diagnostics.diagnostic import Bag
 from ael.diagnostics.hidden import without_strings
-from ael.project import bind_model, bind_program, bind_runs, bind_serving, bind_world
+from ael.project import bind_log, bind_model, bind_program, bind_runs, bind_serving, bind_world
 from ael.project.bind_model import PROVIDERS
 from ael.project.bind_state import ProgramState, ServerFacts, State, once
 from ael.project.deployment import Deployment
@@ -70,7 +70,7 @@ WORLD: Mapping[str, Callable[[State, n.Binding], None]] = MappingProxyType(
         "mcp": _mcp,
         "node": _later("placing a node is read and formatted, but comes in a later release"),
         "edge": _later("placing an edge is read and formatted, but comes in a later release"),
-        "log": _later("log sinks are read and formatted, but come in a later release"),
+        "log": bind_log.log,
     }
 )
 PROGRAM: Mapping[str, Callable[[ProgramState, n.Binding], None]] = MappingProxyType(
@@ -210,6 +210,7 @@ def _deployment(state: ProgramState, name: str, folder: Path) -> Deployment:
         commands=frozenset(state.commands),
         serving=bind_serving.serving(state),
         runs=state.runs,
+        logs=tuple(state.logs),
         prices=tuple(state.prices),
         hosts=frozenset(state.hosts),
         denied=frozenset(state.denied),

@@ -20,6 +20,7 @@ from ael.project.deployment import (
     ToolBinding,
 )
 from ael.project.literal import Construct, evaluate
+from ael.project.logs import OtlpBinding
 from ael.project.runs import RunsBinding
 from ael.project.serving import CallerBinding, Listen
 from ael.project.wrong import Wrong, listing
@@ -59,6 +60,7 @@ class State:
         self.servers: dict[str, McpBinding] = {}
         self.tools: dict[str, ToolBinding] = {}
         self.runs = RunsBinding()
+        self.logs: list[OtlpBinding] = []
         self.wanted: list[tuple[str, Source, Span]] = []
         """The secrets that something needs, and where it says so."""
         self.seen: dict[tuple[str, str], n.Binding] = {}

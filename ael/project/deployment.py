@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import Literal
 
 from ael.data import dataclass, field
+from ael.project.logs import OtlpBinding
 from ael.project.runs import RunsBinding
 from ael.project.serving import Serving
 from ael.types.spec import BudgetSpec
@@ -153,6 +154,8 @@ class Deployment:
     """The programs that may be started as servers: `command "npx"`."""
     serving: Serving = field(default_factory=Serving)
     runs: RunsBinding = field(default_factory=RunsBinding)
+    logs: tuple[OtlpBinding, ...] = ()
+    """Where the traces of the runs are sent."""
     prices: tuple[PriceEntry, ...] = ()
     hosts: frozenset[str] = frozenset()
     denied: frozenset[str] = frozenset()

@@ -46,7 +46,7 @@ def prepare(opened: Opened, chosen: Sequence[str] = (), local: Caller | None = N
     serving = opened.deployment.serving
     tools = expose(opened, chosen)
     approver = ServedApprover(opened.deployment.roles, known=bool(serving.callers), seconds=serving.listen.approval / 1000)
-    host = open_host(opened, approver=approver, also=[caller.secret for caller in serving.callers.values()])
+    host = open_host(opened, approver=approver, also=[caller.secret for caller in serving.callers.values()], exports=True)
     callers = Callers(serving.callers.values(), host.bindings.secrets, host.bindings.clock.now)
     calls = Calls(host, serving.listen, approver)
     name = opened.project.pack.name if opened.project.pack is not None else opened.program.main
