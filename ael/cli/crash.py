@@ -24,6 +24,7 @@ from pathlib import Path
 from ael.cli.approve import FixedApprover
 from ael.cli.execute import tell
 from ael.cli.progress import clean, json_text
+from ael.cli.runs_open import told
 from ael.data import dataclass, field, replace
 from ael.durable.lives import Point, main
 from ael.durable.proof import Crashed, Life, Proof, answered, prove
@@ -49,7 +50,7 @@ class Failed(Exception):
 def crash(opened: Opened, entry: str, values: Mapping[str, object], args: argparse.Namespace) -> int:
     """Crash, resume and report. Gives the exit code: 1 when a promise was broken."""
     if not hasattr(os, "fork") or not hasattr(signal, "SIGKILL"):
-        print("error[AEL0907]: `--crash-at` kills processes, which this system has no way to do", file=sys.stderr)
+        print(told("AEL0907", "`--crash-at` kills processes, which this system has no way to do"), file=sys.stderr)
         return 2
     at = _wanted(args.crash_at)
     if at is None:
@@ -64,7 +65,7 @@ def crash(opened: Opened, entry: str, values: Mapping[str, object], args: argpar
     try:
         proof = _proof(_Desk(opened, entry, values, args, folder), at)
     except Failed as failed:
-        print(clean(f"error[AEL0907]: a process of the proof failed: {failed}"), file=sys.stderr)
+        print(clean(told("AEL0907", f"a process of the proof failed: {failed}")), file=sys.stderr)
         return 1
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -163,8 +164,8 @@ class _Desk:
         if not ended.exists():
             said = (folder / "log").read_text(encoding="utf-8", errors="replace").strip()
             raise Failed(said.splitlines()[-1] if said else f"it ended with status {status}")
-        told: dict[str, object] = json.loads(ended.read_text(encoding="utf-8"))
-        return told
+        found: dict[str, object] = json.loads(ended.read_text(encoding="utf-8"))
+        return found
 
     def _host(self, opened: Opened) -> Host:
         decides = self.args.approve or self.args.deny
@@ -239,6 +240,13 @@ def _report(proof: Proof, args: argparse.Namespace) -> None:
     if args.json:
         print(json_text(_plain(proof)))
         return
+    if not args.quiet:
+        _table(proof)
+    for problem in proof.problems:
+        print(clean(told("AEL0908", problem)), file=sys.stderr)
+
+
+def _table(proof: Proof) -> None:
     rows = [("effect", "calls", "repeat", "key", "sent", "ended")]
     rows += [
         (one.path, one.target.partition(".")[2], one.repeat or "-", one.key[:12] or "-", _times(one.sent), _tally(one.endings))
@@ -253,8 +261,6 @@ def _report(proof: Proof, args: argparse.Namespace) -> None:
         print(clean(f"uncertain in {times}: {path}; it was not sent again"))
     for note in proof.notes:
         print(clean(f"  = {note}"))
-    for problem in proof.problems:
-        print(clean(f"error[AEL0908]: {problem}"), file=sys.stderr)
     if not proof.problems:
         print("nothing was done twice, asked twice, or lost")
 

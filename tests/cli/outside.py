@@ -207,7 +207,7 @@ SCENARIOS: Mapping[str, Scenario] = {
     "AEL0902": Scenario({"main.ael": _FAULT}, ("run", "main.ael", "-q"), 1),
     "AEL0903": Scenario({"main.ael": _UNCERTAIN}, ("run", "main.ael", "-q"), 1),
     "AEL0907": Scenario(_LEAVES, ("run", ".", "--crash-at", "1"), 1),
-    "AEL0908": Scenario({"main.ael": _FORGETS}, ("run", "main.ael", "--crash-at", "5"), 1),
+    "AEL0908": Scenario({"main.ael": _FORGETS}, ("run", "main.ael", "-q", "--crash-at", "5"), 1),
     "AEL0904": Scenario({"main.ael": _ENTRIES, "deploy.ael": "runs = memory\n"}, ("worker", "main.ael")),
     "AEL0905": Scenario(
         {"main.ael": _ENTRIES},
