@@ -10,8 +10,8 @@ from importlib import import_module
 
 from ael.cli.runs_open import Stopped, found, opened, program_at, told
 from ael.data import replace
-from ael.durable.execute import Execution, new_owner, options_of
-from ael.durable.fork import Fork, acts, cut
+from ael.durable.execute import Execution, new_owner
+from ael.durable.forking import forked
 from ael.durable.pinned import bound_of
 from ael.host import open_preview
 from ael.journal.durable import DurableStore, RunRow
@@ -57,32 +57,14 @@ async def _forked(
     """Make the fork; its id."""
     of = row.header.run
     entries = await store.entries(of)
-    given = await store.given(of)
-    assert given is not None
-    input, pinned = given
     values = dict(_change(program, entries, of, step, text) for step, text in changes)
-    at = _place(entries, args.at, of) if args.at is not None else _after(entries, list(values))
+    at = _place(entries, args.at, of) if args.at is not None else _last(entries, list(values))
     engine = open_preview(program, frozenset()).engine
-    bound = bound_of(program)
-    beginning, rest = cut(entries, at, values)
-    unit = engine.world.unit
-    kinds = {entry.path: entry.kind for entry in entries}
-    record = tuple([one for one in rest if acts(unit, kinds[one.path], one.target, bound.reads)])
-    fork = Fork(of, at, record, frozenset(args.allow), models)
-    execution = Execution(engine, store, new_owner(), program.deployment.runs.lease, bound)
-    options = replace(options_of(pinned), tenant=row.header.tenant)
-    assert isinstance(input, dict)
+    execution = Execution(engine, store, new_owner(), program.deployment.runs.lease, bound_of(program))
     try:
-        header, form = engine.header(row.header.entry, input, options)
+        return await forked(execution, row, at, changes=values, allow=args.allow, models=models)
     except EntryProblem as error:
         raise Stopped(2, told("AEL0905", str(error))) from None
-    held = store.fresh(header, form, {**execution.pinned(options), "fork": fork.kept()}, execution.owner, execution.lease)
-    held.journal.begin()
-    for entry in beginning:
-        held.journal.append(entry)
-    # Given back before it goes on: whoever takes it, here or in another worker, replays its beginning.
-    await store.release(header.run, held.row.epoch)
-    return header.run
 
 
 def with_models(program: Opened, models: Mapping[str, str]) -> Opened:
@@ -141,8 +123,8 @@ def _named(entries: Sequence[Entry], path: str, name: str) -> bool:
     return entry.kind is not Kind.APPROVAL and name in (entry.target, entry.target.rpartition(".")[2])
 
 
-def _after(entries: Sequence[Entry], paths: Sequence[str]) -> str:
-    """The step that comes after the last of these, so that everything before it and they themselves are kept."""
+def _last(entries: Sequence[Entry], paths: Sequence[str]) -> str:
+    """The last of these steps."""
     order = list(dict.fromkeys(entry.path for entry in entries))
     return max(paths, key=order.index)
 

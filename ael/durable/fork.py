@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Mapping, Sequence
 
 from ael.data import dataclass
+from ael.durable.pinned import ACCEPTED
 from ael.journal import form
 from ael.journal.durable import HeldRun
 from ael.journal.entry import Ending, Entry, Header, Kind, State
@@ -131,11 +132,11 @@ class ForkJournal:
         self._fork = fork
         self._unit = unit
         self._reads = reads
-        used = {entry.path for entry in inner.entries()}
         # What served in an earlier execution of this fork says so in its journal.
         spent = [str(entry.derived[0]) for entry in inner.entries() if entry.key == _SERVED and entry.derived]
         self._left = [one for one in fork.record if one.path not in spent]
-        self._unseen = used
+        self.unseen = {entry.path for entry in inner.entries() if entry.kind is not Kind.CANCEL and entry.target != ACCEPTED}
+        """Steps of the beginning that the run has not come to: those of a program that changed."""
         self.served: list[str] = []
         self.blocked: list[str] = []
 
@@ -154,13 +155,8 @@ class ForkJournal:
     def entries(self) -> list[Entry]:
         return self._inner.entries()
 
-    @property
-    def unseen(self) -> set[str]:
-        """Steps of the beginning that the run has not come to: those of a program that changed."""
-        return {path for path in self._unseen if "@" not in path}
-
     def last(self, path: str) -> Entry | None:
-        self._unseen.discard(path)
+        self.unseen.discard(path)
         found = self._inner.last(path)
         if found is not None or not path.endswith("/approval"):
             return found

@@ -1,0 +1,292 @@
+"""Forks: from a step on, nothing that once took effect takes effect again (features B7, A12.16, D7)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+
+from ael.data import replace
+from ael.durable.execute import Execution, new_owner
+from ael.durable.fork import ForkJournal, acts, fork_of
+from ael.durable.forking import forked
+from ael.journal.database import DatabaseStore
+from ael.journal.durable import RunRow
+from ael.journal.entry import Kind
+from ael.run.bindings import Options
+from ael.run.outcome import Outcome
+from ael.run.ports import Decision
+from ael.run.store import MemoryStore
+from ael.types.signature import Repeat
+from ael.types.spec import ApprovalSpec, StoreSpec
+from ael.types.type import IntType
+from tests.journal.places import Place
+from tests.run.fakes import FakeApprover, call, calls, model, said
+from tests.run.helpers import code, engine, fault_of, node, parameter, tool, unit, value_of
+
+INT = IntType()
+
+
+class World:
+    """Three calls: `rate` only reads (it is `parallel`), `pay` is `never`, `mail` may be sent again; what each was called with is kept."""
+
+    def __init__(self, main: Callable[..., Coroutine[Any, Any, Any]], *, approval: bool = False, digest: str = "program") -> None:
+        self.seen: dict[str, list[int]] = {"rate": [], "pay": [], "mail": []}
+        self.rate = 2
+        self.notes = MemoryStore()
+
+        async def rate(n: int) -> int:
+            self.seen["rate"].append(n)
+            return n * self.rate
+
+        async def pay(n: int) -> int:
+            self.seen["pay"].append(n)
+            return n + 100
+
+        async def mail(n: int) -> int:
+            self.seen["mail"].append(n)
+            return n
+
+        boss = ApprovalSpec("boss") if approval else None
+        tools = [
+            tool("rate", None, parameter("n", INT), result=INT, parallel=True),
+            tool("pay", None, parameter("n", INT), result=INT, repeat=Repeat.NEVER, approval=boss),
+            tool("mail", None, parameter("n", INT), result=INT, repeat=Repeat.IDEMPOTENT),
+        ]
+        nodes = [code("main", main, parameter("n", INT), result=INT), node("answer", parameter("q"), tools=["pay"])]
+        self.unit = unit(tools=tools, nodes=nodes, stores=[StoreSpec("main.notes", INT, None)], digest=digest)
+        self.externs = {"main.rate": rate, "main.pay": pay, "main.mail": mail}
+
+    def execution(self, store: DatabaseStore, *models: Any, **bound: Any) -> Execution:
+        made = engine(self.unit, *models, externs=self.externs, stores={"main.notes": self.notes}, **bound)
+        return Execution(made, store, new_owner(), 60.0)
+
+
+async def total(k: Any, n: int) -> int:
+    """A rate, a payment of it, a mail."""
+    rated = await k.act(0, "main.rate", (n,))
+    paid = await k.act(1, "main.pay", (rated,))
+    await k.act(2, "main.mail", (paid,))
+    return int(paid)
+
+
+async def original(execution: Execution, given: dict[str, object] | None = None, entry: str = "main") -> RunRow:
+    held = execution.fresh(entry, given or {"n": 1}, Options(run="r1", caller="ann"))
+    await execution.conclude(held, execution.start(held))
+    row = await execution.store.find("r1")
+    assert row is not None
+    return row
+
+
+async def gone_on(execution: Execution, run: str) -> tuple[Outcome, ForkJournal]:
+    held = await execution.store.hold(run, execution.owner, 60.0)
+    assert held is not None
+    started = execution.start(held)
+    outcome = await execution.conclude(held, started)
+    assert isinstance(started.journal, ForkJournal)
+    return outcome, started.journal
+
+
+async def step(store: DatabaseStore, name: str) -> str:
+    return next(entry.path for entry in await store.entries("r1") if entry.target == f"main.{name}")
+
+
+@pytest.mark.feature("B7", "A12.16", "D7")
+def test_reads_are_made_anew_and_what_acted_is_served_from_the_record(place: Place) -> None:
+    async def body(store: DatabaseStore) -> None:
+        world = World(total)
+        execution = world.execution(store)
+        row = await original(execution)
+        outcome, journal = await gone_on(execution, await forked(execution, row, await step(store, "rate")))
+        assert value_of(outcome) == 102
+        assert world.seen == {"rate": [1, 1], "pay": [2], "mail": [102]}
+        assert (len(journal.served), journal.blocked) == (2, [])
+
+    place.run(body)
+
+
+@pytest.mark.feature("B7", "A12.16", "D7")
+def test_a_call_that_the_original_did_not_make_is_blocked_with_a_typed_fault(place: Place) -> None:
+    async def body(store: DatabaseStore) -> None:
+        world = World(total)
+        execution = world.execution(store)
+        row = await original(execution)
+        world.rate = 3
+        outcome, journal = await gone_on(execution, await forked(execution, row, await step(store, "rate")))
+        fault = fault_of(outcome)
+        assert fault.kind.value == "Denied"
+        assert fault.details["blocked"] is True
+        assert fault.details["target"] == "main.pay"
+        assert "`pay` is blocked in a fork: the run r1 did not make this call" in fault.message
+        assert world.seen["pay"] == [2]
+        assert len(journal.blocked) == 1
+
+    place.run(body)
+
+
+@pytest.mark.feature("B7", "A12.16")
+def test_what_is_allowed_by_name_is_made_for_real_under_a_key_of_its_own(place: Place) -> None:
+    async def body(store: DatabaseStore) -> None:
+        world = World(total)
+        execution = world.execution(store)
+        row = await original(execution)
+        world.rate = 3
+        run = await forked(execution, row, await step(store, "rate"), allow=["pay", "main.mail"])
+        outcome, _ = await gone_on(execution, run)
+        assert value_of(outcome) == 103
+        assert world.seen == {"rate": [1, 1], "pay": [2, 3], "mail": [102, 103]}
+        keys = {one: {e.key for e in await store.entries(one) if e.target == "main.pay"} for one in ("r1", run)}
+        assert not keys["r1"] & keys[run], "another run, another logical effect"
+
+    place.run(body)
+
+
+@pytest.mark.feature("A12.16")
+def test_an_answer_can_be_replaced_and_everything_before_it_is_replayed(place: Place) -> None:
+    async def body(store: DatabaseStore) -> None:
+        world = World(total)
+        execution = world.execution(store)
+        row = await original(execution)
+        pay = await step(store, "pay")
+        outcome, journal = await gone_on(execution, await forked(execution, row, pay, changes={pay: 777}, allow=["mail"]))
+        assert value_of(outcome) == 777
+        assert world.seen == {"rate": [1], "pay": [2], "mail": [102, 777]}
+        assert journal.unseen == set()
+
+    place.run(body)
+
+
+@pytest.mark.feature("B7")
+def test_each_recorded_call_serves_once(place: Place) -> None:
+    async def twice(k: Any, n: int) -> int:
+        first = int(await k.act(0, "main.pay", (n,)))
+        if (await k.act(1, "main.rate", (n,))) == 3 * n:
+            await k.act(2, "main.pay", (n,))
+        return first
+
+    async def body(store: DatabaseStore) -> None:
+        world = World(twice)
+        execution = world.execution(store)
+        row = await original(execution)
+        world.rate = 3
+        outcome, journal = await gone_on(execution, await forked(execution, row, await step(store, "pay")))
+        assert fault_of(outcome).details["blocked"] is True
+        assert (len(journal.served), len(journal.blocked)) == (1, 1)
+        assert world.seen["pay"] == [1]
+
+    place.run(body)
+
+
+@pytest.mark.feature("B7", "A12.16")
+def test_a_changed_program_may_fork_and_its_beginning_is_checked(place: Place) -> None:
+    async def other(k: Any, n: int) -> int:
+        rated = await k.act(0, "main.rate", (n,))
+        return int(await k.act(1, "main.pay", (rated + 1,)))
+
+    async def shorter(k: Any, n: int) -> int:
+        return int(await k.act(0, "main.rate", (n,)))
+
+    async def body(store: DatabaseStore) -> None:
+        before = World(total)
+        row = await original(before.execution(store))
+        changed = World(other, digest="changed").execution(store)
+        outcome, _ = await gone_on(changed, await forked(changed, row, ""))
+        fault = fault_of(outcome)
+        assert fault.kind.value == "Diverged"
+        assert "the journal holds `main.pay` with another request" in fault.message
+        assert fault.details["recorded"] != fault.details["requested"]
+        less = World(shorter, digest="shorter").execution(store)
+        outcome, journal = await gone_on(less, await forked(less, row, ""))
+        assert value_of(outcome) == 2
+        assert journal.unseen == {await step(store, "pay"), await step(store, "mail")}, "what it did not come to is told"
+
+    place.run(body)
+
+
+@pytest.mark.feature("B7", "A4.6")
+def test_nobody_is_asked_about_a_call_that_is_served_or_blocked_and_no_approval_is_taken_over(place: Place) -> None:
+    async def body(store: DatabaseStore) -> None:
+        world = World(total, approval=True)
+        asked = FakeApprover(*[Decision(True, "ann")] * 2)
+        execution = world.execution(store, approver=asked)
+        row = await original(execution)
+        assert len(asked.requests) == 1
+        rate = await step(store, "rate")
+        served, _ = await gone_on(execution, await forked(execution, row, rate))
+        assert value_of(served) == 102
+        world.rate = 3
+        blocked, _ = await gone_on(execution, await forked(execution, row, rate))
+        assert fault_of(blocked).details["blocked"] is True
+        assert len(asked.requests) == 1
+        world.rate = 2
+        real, _ = await gone_on(execution, await forked(execution, row, await step(store, "pay"), allow=["pay"]))
+        assert value_of(real) == 102
+        assert len(asked.requests) == 2, "the approval of one run is not that of another"
+
+    place.run(body)
+
+
+@pytest.mark.feature("A12.16")
+def test_turns_are_asked_anew_from_the_step_on(place: Place) -> None:
+    async def body(store: DatabaseStore) -> None:
+        world = World(total)
+        first = model(calls(call("pay", {"n": 5})), said("paid 5"))
+        execution = world.execution(store, first)
+        row = await original(execution, {"q": "pay"}, "answer")
+        turns = [entry.path for entry in await store.entries("r1") if entry.kind is Kind.MODEL]
+        again = model(said("other words"))
+        other = world.execution(store, again)
+        outcome, _ = await gone_on(other, await forked(other, row, turns[-1], models={"fast": "x"}))
+        assert value_of(outcome) == "other words"
+        assert len(again.asked) == 1, "the first turn is replayed"
+        assert world.seen["pay"] == [5]
+        newer = model(calls(call("pay", {"n": 5}), text="again"), calls(call("pay", {"n": 6})), said("done"))
+        other = world.execution(store, newer)
+        outcome, journal = await gone_on(other, await forked(other, row, next(iter(dict.fromkeys(turns)))))
+        assert value_of(outcome) == "done"
+        assert (len(journal.served), len(journal.blocked)) == (1, 1), "the model reads that the second call is blocked"
+        assert "blocked in a fork" in str(newer.asked[-1].messages)
+        assert world.seen["pay"] == [5]
+
+    place.run(body)
+
+
+@pytest.mark.feature("B7")
+def test_a_fork_that_is_interrupted_goes_on_as_it_was(place: Place) -> None:
+    async def body(store: DatabaseStore) -> None:
+        world = World(total)
+        execution = world.execution(store)
+        row = await original(execution)
+        run = await forked(execution, row, await step(store, "rate"))
+        held = await store.hold(run, execution.owner, 60.0)
+        assert held is not None
+        started = execution.start(held)
+        started.draining = True
+        await execution.conclude(held, started)
+        outcome, _ = await gone_on(execution, run)
+        assert value_of(outcome) == 102
+        assert world.seen["pay"] == [2]
+        given = await store.given(run)
+        assert given is not None
+        fork = fork_of(given[1])
+        assert fork is not None
+        assert (fork.of, len(fork.record)) == ("r1", 2)
+        assert fork_of({"fork": fork.kept()}) == fork
+
+    place.run(body)
+
+
+@pytest.mark.feature("D7")
+def test_what_acts_is_known_from_its_declaration() -> None:
+    program = World(total).unit
+    assert not acts(program, Kind.TOOL, "main.rate", frozenset())
+    assert acts(program, Kind.TOOL, "main.pay", frozenset())
+    assert acts(program, Kind.TOOL, "main.mail", frozenset())
+    assert not acts(program, Kind.TOOL, "main.mail", frozenset({"main.mail"})), "an MCP tool that only reads, by its pin"
+    assert acts(program, Kind.TOOL, "main.unknown", frozenset())
+    for operation, changes in (("get", False), ("has", False), ("entries", False), ("put", True), ("remove", True)):
+        assert acts(program, Kind.STORE, f"main.notes.{operation}", frozenset()) is changes
+    assert not acts(program, Kind.MODEL, "main.fast", frozenset())
+    inner = replace(program.tools["main.mail"], body=total)
+    assert not acts(replace(program, tools={"main.mail": inner}), Kind.TOOL, "main.mail", frozenset()), "its body is looked at"
