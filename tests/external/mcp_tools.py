@@ -16,7 +16,7 @@ from ael.types.definition import RecordDef
 from ael.types.dialect import DIALECTS, Unsupported
 from ael.types.schema import record_schema
 from ael.types.tool_schema import SchemaRefused, ToolTypes
-from tests.external.mcp_tools_compare import Counts, compare_tool, types_of
+from tests.external.mcp_tools_compare import Counts, all_types, compare_tool, types_of
 from tests.external.mcp_tools_corpus import CHECKOUT, Tool, corpus, servers, tools
 from tests.external.mcp_tools_features import FEATURES, features
 
@@ -27,7 +27,7 @@ BEGIN, END = "<!-- made by `python -m tests.external.mcp_tools --write` -->", "<
 def tables(folder: Path) -> str:
     """What the code gives for the corpus, as Markdown."""
     listed = servers(folder)
-    types = {tool.id: types_of(tool) for tool in tools(folder)}
+    types = all_types(folder)
     refused = {tool.id: made for tool in tools(folder) if isinstance(made := types[tool.id], SchemaRefused)}
     outputs = sum("outputSchema" in tool.definition for tool in tools(folder))
     taken = len(types) - len(refused)

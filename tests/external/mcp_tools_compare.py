@@ -7,6 +7,8 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -16,7 +18,7 @@ from ael.types.problem import DecodeError
 from ael.types.schema import schema
 from ael.types.tool_schema import SchemaRefused, ToolTypes, import_schema, tool_types
 from ael.types.type import Type
-from tests.external.mcp_tools_corpus import Tool
+from tests.external.mcp_tools_corpus import Tool, tools
 from tests.external.mcp_tools_generate import Generator, Made, NoValue
 from tests.external.mcp_tools_mutate import spoiled
 from tests.external.mcp_tools_near import Change, Lines
@@ -48,6 +50,12 @@ def types_of(tool: Tool) -> ToolTypes | SchemaRefused:
         return tool_types(tool.definition, "main.server.Tool")
     except SchemaRefused as refused:
         return refused
+
+
+@lru_cache(maxsize=1)
+def all_types(folder: Path) -> dict[str, ToolTypes | SchemaRefused]:
+    """The types of all tools of the corpus, by their ids."""
+    return {tool.id: types_of(tool) for tool in tools(folder)}
 
 
 class Codec:

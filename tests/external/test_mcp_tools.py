@@ -6,7 +6,7 @@ import pytest
 
 from ael.types.tool_schema import SchemaRefused
 from tests.external.mcp_tools import PAGE, compared, page, shards, tables
-from tests.external.mcp_tools_compare import types_of
+from tests.external.mcp_tools_compare import all_types
 from tests.external.mcp_tools_corpus import corpus, servers, tools
 
 FOLDER = corpus()
@@ -29,7 +29,7 @@ def test_the_corpus_is_the_one_that_the_page_is_about() -> None:
 @pytest.mark.feature("A9.4")
 def test_nearly_all_tools_become_types_and_the_others_are_refused_by_keyword_and_path() -> None:
     assert FOLDER is not None
-    made = {tool.id: types_of(tool) for tool in tools(FOLDER)}
+    made = all_types(FOLDER)
     refused = [why for why in made.values() if isinstance(why, SchemaRefused)]
     assert len(refused) <= 0.005 * len(made)
     for why in refused:

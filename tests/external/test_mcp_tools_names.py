@@ -12,7 +12,7 @@ from ael.types.definition import FieldDef, RecordDef
 from ael.types.naming import wire_name, wire_names
 from ael.types.signature import ParameterDef
 from ael.types.tool_schema import SchemaRefused
-from tests.external.mcp_tools_compare import types_of
+from tests.external.mcp_tools_compare import all_types
 from tests.external.mcp_tools_corpus import corpus, servers, tools
 
 FOLDER = corpus()
@@ -50,7 +50,7 @@ def test_parameters_and_fields_have_distinct_names_of_the_language_and_keep_thei
     assert FOLDER is not None
     changed = 0
     for tool in tools(FOLDER):
-        types = types_of(tool)
+        types = all_types(FOLDER)[tool.id]
         if isinstance(types, SchemaRefused):
             continue
         groups: list[Sequence[ParameterDef | FieldDef]] = [types.parameters]
@@ -69,7 +69,7 @@ def test_parameters_and_fields_have_distinct_names_of_the_language_and_keep_thei
 def test_a_tool_takes_the_properties_of_its_schema_as_parameters() -> None:
     assert FOLDER is not None
     for tool in tools(FOLDER):
-        types = types_of(tool)
+        types = all_types(FOLDER)[tool.id]
         schema = tool.definition["inputSchema"]
         if isinstance(types, SchemaRefused):
             continue

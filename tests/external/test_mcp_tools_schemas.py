@@ -13,7 +13,7 @@ from ael.types.dialect import DIALECTS, Lowered, Unsupported
 from ael.types.schema import record_schema, schema
 from ael.types.tool_schema import SchemaRefused, ToolTypes, tool_types
 from tests.external.mcp_tools import shards
-from tests.external.mcp_tools_compare import types_of
+from tests.external.mcp_tools_compare import all_types
 from tests.external.mcp_tools_corpus import Tool, corpus
 from tests.external.mcp_tools_features import nodes
 from tests.external.mcp_tools_generate import Generator
@@ -41,7 +41,7 @@ STRUCTURED = frozenset({
 
 def accepted(shard: int) -> list[tuple[Tool, ToolTypes]]:
     assert FOLDER is not None
-    made = [(tool, types_of(tool)) for tool in shards(FOLDER, SHARDS)[shard]]
+    made = [(tool, all_types(FOLDER)[tool.id]) for tool in shards(FOLDER, SHARDS)[shard]]
     return [(tool, types) for tool, types in made if not isinstance(types, SchemaRefused)]
 
 
