@@ -79,8 +79,8 @@ class Opening:
         self._binding = binding
         self._deployment = deployment
         self._secrets = secrets
+        # All that is kept of a tenant, and only of the last ones: an endpoint is made anew for each connection.
         self._tokens = Tokens()
-        self._endpoints: dict[str, Endpoint] = {}
 
     def __call__(self, listener: Listener, tenant: str) -> Awaitable[Connected]:
         binding = self._binding
@@ -88,10 +88,7 @@ class Opening:
 
     def endpoint(self, tenant: str) -> Endpoint:
         """Where the server is, for one tenant. Raises `HostError`."""
-        found = self._endpoints.get(tenant)
-        if found is None:
-            found = self._endpoints[tenant] = endpoint_of(self._binding, self._deployment, self._secrets, tenant, self._tokens)
-        return found
+        return endpoint_of(self._binding, self._deployment, self._secrets, tenant, self._tokens)
 
 
 def endpoint_of(
@@ -108,7 +105,7 @@ def endpoint_of(
         elif binding.oauth is not None:
             oauth = binding.oauth
             id = secrets.get(oauth.id.name).reveal() if isinstance(oauth.id, NamedSecret) else oauth.id
-            facts = ServerFacts(binding.url, tenant, deployment.hosts, oauth.scopes, tokens=tokens or Tokens())
+            facts = ServerFacts(binding.url, tenant, deployment.hosts, oauth.scopes, oauth.issuer, tokens or Tokens())
             authorizer = client_credentials(facts, id, secret=secrets.get(oauth.secret))
     except McpError as error:
         raise HostError("AEL0843", f"{binding.url.partition('?')[0]} gets no credential: {error.message}") from None

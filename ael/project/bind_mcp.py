@@ -222,7 +222,7 @@ class _Reader:
             or node.callee.name.text != "client_credentials"
         ):
             raise Wrong("AEL0814", "`oauth` takes `client_credentials`", node, f"it is written `{form}`")
-        options = _options(node, frozenset({"id", "secret", "scopes"}))
+        options = _options(node, frozenset({"id", "secret", "scopes", "issuer"}))
         for word in ("id", "secret"):
             if word not in options:
                 raise Wrong("AEL0814", f"`client_credentials` says the `{word}` of the client", node, f"it is written `{form}`")
@@ -233,7 +233,8 @@ class _Reader:
         scopes = evaluate(options["scopes"]) if "scopes" in options else []
         if not isinstance(scopes, list) or not all(isinstance(s, str) and re.fullmatch(r"[!#-\[\]-~]+", s) for s in scopes):
             raise Wrong("AEL0814", "`scopes` is a list of texts without blanks", options["scopes"])
-        return ClientCredentials(id, self._secret(options["secret"], "secret"), tuple(scopes))
+        issuer = self._url(options["issuer"]) if "issuer" in options else None
+        return ClientCredentials(id, self._secret(options["secret"], "secret"), tuple(scopes), issuer)
 
     # --- child processes -------------------------------------------------------------------------------------------------
 

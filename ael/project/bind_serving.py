@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from datetime import timedelta
 from difflib import get_close_matches
 from typing import Any, cast
-from urllib.parse import urlsplit
 
 from ael.check.basis import short
 from ael.check.program import CheckedProgram
@@ -26,6 +25,8 @@ CALLER_WORDS = ("steps", "tool_calls", "tokens", "cost")
 WIRE_NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 """A tool's name in the Model Context Protocol."""
 
+_HOST = r"(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?"
+_ORIGIN = re.compile(rf"https?://{_HOST}")
 _COUNTS = {"body": 1, "concurrent": 1, "queue": 0, "sessions": 1, "connections": 1}
 _TIMES = ("timeout", "approval", "drain")
 _NAMES = ("hosts", "origins")
@@ -183,13 +184,12 @@ def _count(word: str, given: object, least: int, place: n.Node) -> int:
 
 
 def _host(text: str, place: n.Node) -> str:
-    if not re.fullmatch(r"[A-Za-z0-9.-]+(:[0-9]{1,5})?|\[[0-9A-Fa-f:.]+\](:[0-9]{1,5})?", text):
+    if not re.fullmatch(_HOST, text):
         raise Wrong("AEL0814", 'a host is a name, with a port where it has one: `"agents.example.com"`', place)
     return text.lower()
 
 
 def _origin(text: str, place: n.Node) -> str:
-    parts = urlsplit(text)
-    if parts.scheme not in ("http", "https") or not parts.netloc or text != f"{parts.scheme}://{parts.netloc}":
+    if not _ORIGIN.fullmatch(text):
         raise Wrong("AEL0814", 'an origin is a scheme and a host: `"https://app.example.com"`', place)
     return text.lower()

@@ -61,11 +61,15 @@ class NamedSecret:
 
 @dataclass(frozen=True)
 class ClientCredentials:
-    """`oauth: client_credentials(id: "…", secret: secret("S"), scopes: ["a"])`; `secret` is the secret's name."""
+    """`oauth: client_credentials(id: "…", secret: secret("S"), scopes: ["a"], issuer: "https://…")`; `secret` is the secret's name.
+
+    `issuer`: the one authorization server that may see it; None: the one that the server names first.
+    """
 
     id: str | NamedSecret
     secret: str
     scopes: tuple[str, ...] = ()
+    issuer: str | None = None
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sized
 from pathlib import Path
 
 import pytest
 
+from ael.hosting.secrets import Secrets
+from ael.hosting.servers import Opening
 from ael.run.bindings import Options
 from ael.run.outcome import Faulted, Value
 from ael.types.fault import FaultKind
@@ -14,7 +17,7 @@ from tests.mcp.http_peer import Asked, HttpPeer, Out
 from tests.mcp.mcp_peer import NEW, OLD
 from tests.mcp_auth.authority import Authority
 from tests.mcp_auth.test_secrets import clean
-from tests.mcp_run.programs import Crm, finished, network, program
+from tests.mcp_run.programs import Crm, finished, lock, network, open_at, program
 from tests.net.loopback import Loopback
 
 SECRET = "robot-secret-4711"
@@ -30,11 +33,12 @@ class Guarded:
         self.authority = authority
         self.url = ""
         self.tokens: list[str] = []
+        self.issuers: list[str] = []
 
     async def __call__(self, asked: Asked, out: Out) -> None:
         token = asked.headers.get("authorization", "").removeprefix("Bearer ")
         if asked.path == "/.well-known/oauth-protected-resource/mcp":
-            await out.reply(200, {"resource": self.url, "authorization_servers": [self.authority.issuer]})
+            await out.reply(200, {"resource": self.url, "authorization_servers": self.issuers or [self.authority.issuer]})
         elif token not in self.authority.tokens:
             await out.reply(401, {"error": f"not {token} of {self.url}"}, www_authenticate="Bearer")
         else:
@@ -106,3 +110,50 @@ def test_a_credential_that_is_not_taken_is_denied_without_being_shown(tmp_path: 
         assert guarded.tokens == []
 
     finished(test)
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_the_secret_is_shown_to_the_issuer_that_the_deployment_names_and_to_no_other(
+    tmp_path: Path, robot: None, named: bool
+) -> None:
+    """The server names two authorization servers, another one first: the word of the deployment counts, not the server's."""
+
+    async def test() -> None:
+        other, own = Authority(), Authority()
+        guarded = Guarded(Crm(NEW), own)
+        async with Loopback(other) as first, Loopback(own) as second, HttpPeer(guarded) as peer:
+            other.url, own.url, guarded.url = first.url, second.url, peer.url
+            guarded.issuers = [other.issuer, own.issuer] if named else [other.issuer]
+            options = f', oauth: client_credentials(id: "robot", secret: secret("ROBOT"), issuer: "{own.issuer}")'
+            deploy = 'secret ROBOT = env("ROBOT_SECRET")\n' + network(peer, options)
+            async with program(tmp_path, deploy, script=LOOK) as made:
+                outcome = await made.run("main.customer", {"id": "c-1"})
+        assert other.token_requests == []
+        if named:
+            assert isinstance(outcome, Value), outcome
+            assert len(own.token_requests) == 1
+        else:
+            assert isinstance(outcome, Faulted)
+            assert outcome.kind is FaultKind.DENIED
+            assert own.token_requests == []
+
+    finished(test)
+
+
+def test_nothing_is_kept_for_each_tenant(tmp_path: Path, robot: None) -> None:
+    deploy = (
+        'secret ROBOT = env("ROBOT_SECRET")\n'
+        'mcp crm = http("https://crm.example.com/mcp", oauth: client_credentials(id: "robot", secret: secret("ROBOT")))\n'
+    )
+    lock(tmp_path)
+    opened = open_at(tmp_path, deploy)
+    opening = Opening(opened.deployment.servers["main.crm"], opened.deployment, Secrets(opened.deployment))
+
+    def sizes() -> list[int]:
+        return [len(held) for held in vars(opening).values() if isinstance(held, Sized)]
+
+    opening.endpoint("first")
+    before = sizes()
+    for number in range(50):
+        opening.endpoint(f"tenant-{number}")
+    assert sizes() == before

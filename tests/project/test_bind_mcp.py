@@ -116,6 +116,12 @@ LINES = [
         McpBinding("http", "https://crm.example.com/mcp", oauth=ClientCredentials(NamedSecret("S"), "S", ("a", "b:c"))),
     ),
     (
+        'http("https://crm.example.com/mcp", oauth: client_credentials(id: "a", secret: secret("S"), issuer: "https://id.example.com/r"))',
+        McpBinding(
+            "http", "https://crm.example.com/mcp", oauth=ClientCredentials("a", "S", (), "https://id.example.com/r")
+        ),
+    ),
+    (
         'stdio("npx", "-y", "server", env: ["TOKEN": secret("S"), "TZ": "UTC"], folder: "data")',
         McpBinding(
             "stdio", command="npx", arguments=("-y", "server"), environment={"TOKEN": NamedSecret("S"), "TZ": "UTC"}, folder="data"

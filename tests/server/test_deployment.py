@@ -40,9 +40,12 @@ def test_callers_have_a_token_rights_a_tenant_and_a_budget(tmp_path: Path) -> No
 
 
 def test_limits_of_the_server(tmp_path: Path) -> None:
-    deploy = 'listen = http(hosts: ["Agents.example.com"], origins: ["https://app.example.com"], concurrent: 3, timeout: 5s, body: 2MB)\n'
+    deploy = (
+        'listen = http(hosts: ["Agents.example.com"], origins: ["https://App.example.com", "http://[::1]:99"], '
+        "concurrent: 3, timeout: 5s, body: 2MB)\n"
+    )
     assert opened(tmp_path, MAIN, deploy).deployment.serving.listen == Listen(
-        ("agents.example.com",), ("https://app.example.com",), body=2_000_000, concurrent=3, timeout=5_000
+        ("agents.example.com",), ("https://app.example.com", "http://[::1]:99"), body=2_000_000, concurrent=3, timeout=5_000
     )
 
 
@@ -79,7 +82,23 @@ def test_limits_of_the_server(tmp_path: Path) -> None:
             'listen = http(hosts: ["https://a"])',
             'AEL0814 1:10 a host is a name, with a port where it has one: `"agents.example.com"`',
         ),
-        ('listen = http(origins: ["a"])', 'AEL0814 1:10 an origin is a scheme and a host: `"https://app.example.com"`'),
+        *(
+            (
+                f'listen = http(origins: ["{origin}"])',
+                'AEL0814 1:10 an origin is a scheme and a host: `"https://app.example.com"`',
+            )
+            for origin in (
+                "a",
+                "ftp://a",
+                "https://",
+                "https://a/",
+                "https://a/b",
+                "https://a?b",
+                "https://u@a",
+                "https://a:x",
+                "//a",
+            )
+        ),
         ("listen = http()\nlisten = http()", "AEL0813 2:1 `listen` is said twice"),
     ],
 )
