@@ -16,6 +16,8 @@ _DIM, _BOLD, _GREEN, _RED, _YELLOW, _OFF = "\x1b[2m", "\x1b[1m", "\x1b[32m", "\x
 _SCARCE = ("tokens", "cost", "time")
 """Budgets that are worth a warning before they end; steps and tool calls are used up in a regular run."""
 
+_CHATTER = ("info", "notice")
+"""What a server logs that is no warning."""
 
 _NOT_ASCII = re.compile(r"[^\x20-\x7e\n]")
 
@@ -46,6 +48,8 @@ class Progress:
             case e.ApprovalDecided(tool=tool, approved=approved, by=by, path=path):
                 said = f"{_indent(path.removesuffix('/approval'))}{_short(tool)} {'approved' if approved else 'denied'} by {by}"
                 self._line(said, _GREEN if approved else _RED)
+            case e.ServerLogged(tool=tool, level=level, text=text, path=path) if self.verbose or level not in _CHATTER:
+                self._line(f"{_indent(path)}the server of {_short(tool)} logs ({level}): {text}", _YELLOW)
             case _ if self.verbose:
                 self._detail(event)
             case _:
@@ -58,6 +62,9 @@ class Progress:
             case e.TurnFinished(model=model, usage=usage, cost=cost, seconds=seconds, path=path):
                 spent = f"{usage.total} tokens{' (estimated)' if usage.estimated else ''}{_money(cost)}"
                 self._line(f"{_indent(path)}{_short(model)}: {spent}, {_time(seconds)}", _DIM)
+            case e.ToolProgressed(tool=tool, done=done, total=total, text=text, path=path):
+                of = "" if total is None else f" of {total:g}"
+                self._line(f"{_indent(path)}{_short(tool)}: {done:g}{of}{f' · {text}' if text else ''}", _DIM)
             case e.ToolFinished(tool=tool, ending=ending, seconds=seconds, detail=detail, path=path):
                 mark = "ok" if ending == "value" else f"{ending}: {detail}" if detail else ending
                 said = f"{_indent(path)}{_short(tool)} {mark}, {_time(seconds)}"

@@ -24,6 +24,8 @@ FAREWELL: Final = 5.0
 """Seconds for a message that nobody waits for."""
 _LINES = 256
 _LONGEST = 1_000
+_TURNS = 32
+"""Things that the listener is told in one turn of the loop."""
 _CHANGES: Mapping[str, str] = {
     "notifications/tools/list_changed": "tools",
     "notifications/resources/list_changed": "resources",
@@ -89,8 +91,11 @@ class Background:
     async def _pass_on(self) -> None:
         """Tell the listener, apart from the reading: what it does then may itself ask the server (fault kind K21)."""
         try:
+            turns = 0
             while self._changes or self._lines:
-                await asyncio.sleep(0)
+                turns += 1
+                if turns % _TURNS == 0:
+                    await asyncio.sleep(0)
                 with contextlib.suppress(Exception):
                     if self._changes:
                         what = next(iter(self._changes))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 
 from ael.mcp.failure import McpError
 from ael.mcp.listing import What
@@ -23,6 +23,8 @@ from ael.types.spec import RetrySpec
 
 CLOSING = 5.0
 """Seconds that closing one connection may take; then it is left to itself."""
+LEVELS = frozenset({"info", "notice", "warning", "error", "critical", "alert", "emergency"})
+"""What a server logs for others than its makers. (This side's own remarks on what it skipped are `debug`.)"""
 _BACKOFF = RetrySpec(attempts=0, base=200, cap=10_000)
 _LISTS: Mapping[Kind, What] = {"tool": "tools", "prompt": "prompts"}
 
@@ -61,6 +63,7 @@ class Lane:
         self.asking = asyncio.Lock()
         """Held by the call that may be asked: with two of them nobody could tell whose person a question is for."""
         self.questions: Questions | None = None
+        self._hearing: list[Callable[[str, str], None]] = []
         self._uses = uses
         self._opener = opener
         self._tenant = tenant
@@ -92,7 +95,26 @@ class Lane:
         return await self.questions.put(Question(elicitation.message, elicitation.schema, elicitation.url))
 
     def log(self, level: str, text: str) -> None:
-        """What a server logs is its own affair."""
+        """What a server logs goes to the calls under way: of one connection nobody can tell which of them it is about."""
+        if level in LEVELS:
+            for logged in list(self._hearing):
+                logged(level, text)
+
+    @contextlib.asynccontextmanager
+    async def heard_by(self, logged: Callable[[str, str], None] | None) -> AsyncIterator[None]:
+        """Tell `logged` what the server logs meanwhile."""
+        if logged is None:
+            yield
+            return
+        self._hearing.append(logged)
+        try:
+            try:
+                yield
+            finally:
+                # What was read together with the answer is told by the session's own task, which has its turn now.
+                await asyncio.sleep(0)
+        finally:
+            self._hearing.remove(logged)
 
     # --- being connected ----------------------------------------------------------------------------------------------
 

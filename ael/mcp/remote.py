@@ -21,6 +21,7 @@ from ael.mcp.port import Opener
 from ael.mcp.question import Ask, Questions
 from ael.mcp.slots import NoRoom, Slots
 from ael.mcp.uri import expanded, plain
+from ael.mcp.version import META_LOG_LEVEL, stateless
 from ael.run.clock import SystemClock
 from ael.run.ports import CallContext, Clock, RemoteAnswer
 from ael.types.fault import Fault, FaultKind
@@ -154,7 +155,8 @@ class Remote:
                         outcome = _verdict(fault.kind, fault.details.get("status"))
                         raise
                     try:
-                        answer = await self._sent(held, work)
+                        async with lane.heard_by(work.context.logged):
+                            answer = await self._sent(held, work)
                         outcome = "good"
                         return answer
                     except McpError as error:
@@ -207,12 +209,17 @@ class Remote:
         # With a person in between, the pausable limit around this counts; the session's own deadline does not stand still.
         left = LONGEST * 1000 if work.ask is not None else max(0.001, work.until - asyncio.get_running_loop().time())
         meta = {"idempotencyKey": context.key, "traceparent": context.trace_parent}
+        if context.logged is not None and stateless(session.protocol):
+            # Said for each request in this era, else a server logs nothing.
+            meta[META_LOG_LEVEL] = "info"
         work.sent = True
         context.sending(session.protocol)
         match spec.kind:
             case "tool":
                 idle = self._policy.idle
-                return await session.call(spec.wire, work.arguments, meta=meta, deadline=left, idle=idle, on_progress=_progress)
+                return await session.call(
+                    spec.wire, work.arguments, meta=meta, deadline=left, idle=idle, on_progress=context.progress
+                )
             case "resource":
                 return await session.read(expanded(spec.wire, work.arguments), meta=meta, deadline=left)
             case "prompt":
@@ -291,10 +298,6 @@ class _Call:
     ask: Ask | None
     until: float = 0.0
     sent: bool = False
-
-
-def _progress(done: float, total: float | None, message: str) -> None:
-    """Progress keeps a call alive, within its deadline; the session sees to that."""
 
 
 def _verdict(kind: FaultKind, status: object) -> Literal["bad", "neither"]:

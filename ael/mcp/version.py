@@ -19,6 +19,7 @@ CLIENT: Mapping[str, object] = {"name": "ael", "version": __version__}
 META_VERSION = "io.modelcontextprotocol/protocolVersion"
 META_CLIENT = "io.modelcontextprotocol/clientInfo"
 META_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
+META_LOG_LEVEL = "io.modelcontextprotocol/logLevel"
 META_SERVER = "io.modelcontextprotocol/serverInfo"
 
 HEADER_VERSION = "MCP-Protocol-Version"

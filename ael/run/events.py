@@ -106,6 +106,29 @@ class ToolFinished:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolProgressed:
+    """The server of a tool says how far a call is: `done`, of `total` where that is known. `text` is its word of it: one bounded line."""
+
+    run: str
+    path: str
+    tool: str
+    done: float
+    total: float | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ServerLogged:
+    """The server of a tool logs something during a call. `level` is one of MCP's, such as `warning`; `text` one bounded line of its."""
+
+    run: str
+    path: str
+    tool: str
+    level: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class BudgetReached:
     """`spender` (a node, the run, the tenant) has used `percent` (50, 75, 90, 100) of its `limit` (`tokens`, `cost` …). Told once each."""
 
@@ -176,6 +199,8 @@ Event: TypeAlias = (
     | TurnFinished
     | ToolStarted
     | ToolFinished
+    | ToolProgressed
+    | ServerLogged
     | BudgetReached
     | ApprovalAsked
     | ApprovalDecided

@@ -394,6 +394,10 @@ def _unheard(protocol: str) -> None:
     """Nobody asks when a call goes out."""
 
 
+def _unwatched(done: float, total: float | None, text: str) -> None:
+    """Nobody follows how far a call is."""
+
+
 @dataclass(frozen=True, slots=True)
 class CallContext:
     """What goes with a call to the outside: identity, key and time left, passed explicitly (K40)."""
@@ -411,6 +415,10 @@ class CallContext:
     """Whether the call was given up; a function in a thread asks, since a thread cannot be stopped from outside."""
     sending: Callable[[str], None] = _unheard
     """Told immediately before anything of this call goes out, with the revision of the protocol that carries it."""
+    progress: Callable[[float, float | None, str], None] = _unwatched
+    """Told how far the call is, of how much, and what is said of it (outside text of one bounded line)."""
+    logged: Callable[[str, str], None] | None = None
+    """Told what the other side logs while the call is under way: its level, and outside text of one bounded line. None: nobody reads it."""
 
     @property
     def headers(self) -> dict[str, str]:

@@ -7,8 +7,9 @@ from typing import NoReturn
 
 from ael.data import replace
 from ael.run.codec import InputCodec, ValueCodec, limits_of
+from ael.run.events import ServerLogged, ToolProgressed
 from ael.run.extern import context_of
-from ael.run.ports import Question, RemoteAnswer, RemotePart, RemoteServer, Reply
+from ael.run.ports import CallContext, Question, RemoteAnswer, RemotePart, RemoteServer, Reply
 from ael.run.repeat import LOST_ANSWER
 from ael.run.scope import Scope
 from ael.run.step import Step
@@ -24,6 +25,8 @@ from ael.types.value import File
 _MESSAGE = 2_000
 """Characters of a server's own words that a fault carries."""
 _LINK = 500
+_TOLD = 200
+"""Events of one call's progress, and of its server's log: a server may say more, and nobody has to hear it."""
 
 
 class RemoteTool:
@@ -67,6 +70,8 @@ class RemoteTool:
             raise Fault(FaultKind.UNAVAILABLE, f"`{self._short}` is on a server that is bound to nothing here", final=True)
         form = self._form(arguments)
         context = replace(context_of(scope, step, self._permission, bool), sending=self._sending(scope, step))
+        if scope.run.listening:
+            context = self._followed(context, scope, step)
         try:
             answer = await server.call(self._remote, form, context, self._ask(scope, path, step))
         except Fault as fault:
@@ -119,6 +124,25 @@ class RemoteTool:
                 span.attributes.update(server=server, protocol=protocol)
 
         return told
+
+    def _followed(self, context: CallContext, scope: Scope, step: Step) -> CallContext:
+        """What the server says on the way, told as events: the first of each kind, without secrets."""
+        run, mask = scope.run, scope.run.world.masker.text
+        told = {"progress": 0, "log": 0}
+
+        def room(kind: str) -> bool:
+            told[kind] += 1
+            return told[kind] <= _TOLD
+
+        def progress(done: float, total: float | None, text: str) -> None:
+            if room("progress"):
+                run.emit(ToolProgressed(run.id, step.path, step.target, done, total, mask(text)))
+
+        def logged(level: str, text: str) -> None:
+            if room("log"):
+                run.emit(ServerLogged(run.id, step.path, step.target, level, mask(text)))
+
+        return replace(context, progress=progress, logged=logged)
 
     def _ask(self, scope: Scope, path: str, step: Step) -> Callable[[Question], Awaitable[Reply]]:
         asked = 0

@@ -22,6 +22,10 @@ EVENTS: list[e.Event] = [
     e.Text("r", "main/answer1/turn1", '{"a": 1}', True),
     e.TurnFinished("r", "main/answer1/turn1", "answer", "main.fast", "calls", Usage(10, output=5), Decimal("0.0012"), 1.24),
     e.ToolStarted("r", "main/answer1/turn1/call1", "main.lookup"),
+    e.ToolProgressed("r", "main/answer1/turn1/call1", "main.lookup", 1.0, 4.0, "looking"),
+    e.ToolProgressed("r", "main/answer1/turn1/call1", "main.lookup", 2.5, None, ""),
+    e.ServerLogged("r", "main/answer1/turn1/call1", "main.lookup", "info", "fine"),
+    e.ServerLogged("r", "main/answer1/turn1/call1", "main.lookup", "error", "slow"),
     e.ToolFinished("r", "main/answer1/turn1/call1", "main.lookup", "value", 0.0123),
     e.ToolFinished("r", "main/answer1/turn1/call2", "main.refund", "refused", 0.0, "not granted"),
     e.ApprovalDecided("r", "main/answer1/turn1/call3/approval", "main.refund", False, "ada"),
@@ -50,6 +54,10 @@ def test_plain_lines() -> None:
         "main\n"
         "  answer\n"
         "    fast: 15 tokens, $0.0012, 1.2 s\n"
+        "      lookup: 1 of 4 · looking\n"
+        "      lookup: 2.5\n"
+        "      the server of lookup logs (info): fine\n"
+        "      the server of lookup logs (error): slow\n"
         "      lookup ok, 12 ms\n"
         "      refund refused: not granted, 0 ms\n"
         "      refund denied by ada\n"
@@ -63,6 +71,7 @@ def test_plain_lines() -> None:
 
 def test_quiet_keeps_what_a_person_has_to_know() -> None:
     assert _told(verbose=False).splitlines() == [
+        "      the server of lookup logs (error): slow",
         "      refund denied by ada",
         "fast: attempt 1 failed (503); again in 0.5 s",
         "fast is unavailable (503); asking cheap",
