@@ -19,6 +19,7 @@ OUTSIDE_OF_PROGRAMS = {
     "AEL0831",
     "AEL0832",
     "AEL0833",
+    "AEL0834",
     "AEL0840",
     "AEL0841",
     *(f"AEL086{n}" for n in range(7)),

@@ -14,6 +14,8 @@ from ael.durable.fork import fork_of
 from ael.durable.pinned import price_of
 from ael.journal.durable import RunRow, RunState
 from ael.journal.entry import Ending, Entry, Kind, State
+from ael.observe.shown import as_shown
+from ael.run.bindings import system_user
 from ael.run.budget import cost_of
 from ael.run.ports import Usage
 
@@ -25,7 +27,8 @@ async def act(args: argparse.Namespace) -> int:
     """`ael runs show`."""
     async with opened_with(args.path, args.deploy) as (store, binding):
         row = await found(store, args.run)
-        entries = await store.entries(row.header.run)
+        await store.read_by(row.header.run, system_user(), "ael runs show")
+        row, entries = as_shown(row, await store.entries(row.header.run), binding.evidence)
         given = await store.given(row.header.run)
     pinned = given[1] if given is not None else {}
     now = time.time()

@@ -43,7 +43,7 @@ def open_logs(deployment: Deployment, secrets: Secrets, *, otel: bool, service: 
     if not bound:
         return []
     if find_spec("opentelemetry") is None or find_spec("opentelemetry.exporter") is None:
-        raise HostError("AEL0833", "sending traces needs a package: `pip install 'ael-lang[otel]'`")
+        raise HostError("AEL0834", "sending traces needs a package: `pip install 'ael-lang[otel]'`")
     make = import_module("ael.observe.otlp").OtlpSink
     service = "" if os.environ.get("OTEL_SERVICE_NAME") else service
     return [
@@ -67,10 +67,10 @@ def _by_environment(secrets: Secrets) -> tuple[OtlpBinding, dict[str, str]]:
     url = exact or base
     if not url:
         note = 'set it, or say it in the deployment: `log = otlp("https://…")`'
-        raise HostError("AEL0833", f"`--otel` sends traces to the collector that {ENDPOINT} names, and it is not set", note)
+        raise HostError("AEL0834", f"`--otel` sends traces to the collector that {ENDPOINT} names, and it is not set", note)
     problem = address_problem(url)
     if problem is not None:
-        raise HostError("AEL0833", f"{TRACES if exact else ENDPOINT}: {problem}")
+        raise HostError("AEL0834", f"{TRACES if exact else ENDPOINT}: {problem}")
     headers: dict[str, str] = {}
     for pair in next((os.environ[name] for name in HEADERS if os.environ.get(name)), "").split(","):
         name, equals, value = pair.partition("=")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, timedelta
 from typing import Literal
 
+from ael.data import replace
+from ael.journal.durable import RunRow
+from ael.journal.entry import Entry, Kind
 from ael.run.trace import Masker
 from ael.types.value import File, Secret
 
@@ -23,6 +26,31 @@ def shown(evidence: Evidence, masker: Masker) -> Shown | None:
             return _redacted
         case "full":
             return lambda value: masker.value(_plain(value))
+
+
+_COUNTS = ("usage", "failed", "attempts", "paid", "stop", "model", "cut", "kind", "error")
+"""Of a model's record what is no content."""
+
+
+def as_shown(row: RunRow, entries: Sequence[Entry], evidence: Evidence) -> tuple[RunRow, list[Entry]]:
+    """A run with its values as the evidence policy shows them. What a person has to decide about stays: the arguments of an approval."""
+    if evidence == "full":
+        return row, list(entries)
+    show = shown(evidence, Masker(()))
+
+    def seen(entry: Entry) -> Entry:
+        if entry.kind is Kind.APPROVAL:
+            return entry
+        if entry.kind is Kind.MODEL and isinstance(entry.value, Mapping):
+            return entry._replace(value={word: entry.value[word] for word in _COUNTS if word in entry.value})
+        return entry._replace(value=None if show is None else show(entry.value))
+
+    outcome = row.outcome
+    if isinstance(outcome, Mapping):
+        plain = {word: value for word, value in outcome.items() if word in ("outcome", "spent", "kind", "error")}
+        hidden = {} if show is None else {word: show(value) for word, value in outcome.items() if word not in plain}
+        outcome = {**plain, **hidden}
+    return replace(row, outcome=outcome), [seen(entry) for entry in entries]
 
 
 def visible(text: str) -> str:

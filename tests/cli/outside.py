@@ -183,6 +183,7 @@ SCENARIOS: Mapping[str, Scenario] = {
         ("run", "main.ael"),
         environment={"RUNS_DB": "postgresql://localhost/runs"},
     ),
+    "AEL0834": Scenario({"main.ael": _ENTRIES}, ("run", "main.ael", "--otel")),
     "AEL0840": Scenario({"main.ael": _ENTRIES}, ("run", "main.ael", "anser")),
     "AEL0841": Scenario({"main.ael": _ENTRIES}, ("run", "main.ael", "--count", "three")),
     "AEL0860": Scenario(_DESK, ("mcp", "list", "flies")),

@@ -20,6 +20,7 @@ CODES: dict[str, str] = {
     "AEL0831": "a secret that is not there",
     "AEL0832": "a tool without an implementation",
     "AEL0833": "runs in PostgreSQL without its package",
+    "AEL0834": "traces that cannot be sent",
     "AEL0840": "no such entry",
     "AEL0841": "an input that does not fit",
     "AEL0842": "an MCP server that nothing binds",
