@@ -77,11 +77,19 @@ async def ask(
     if decision.arguments is None or decision.arguments == arguments:
         return Approved(tool, call.path, step.digest, decision.by, arguments, False)
     try:
-        edited, _ = input.checked(dict(decision.arguments))
+        edited = _edited(input, dict(decision.arguments))
     except DecodeError as error:
         refused = bad_arguments(error)
         return Refusal(Check.ARGUMENTS, refused.kind, f"the arguments as {decision.by} edited them do not fit: {refused.text}")
     return Approved(tool, call.path, digest(edited), decision.by, edited, True)
+
+
+def _edited(input: InputCodec, arguments: dict[str, object]) -> dict[str, object]:
+    """The arguments as they were edited: values, or JSON as a person writes it, where a decimal or a time is text. Raises `DecodeError`."""
+    try:
+        return input.checked(arguments)[0]
+    except DecodeError:
+        return input.checked(cast("dict[str, object]", input.value.decode(arguments)))[0]
 
 
 async def decided(scope: Scope, approver: Approver | None, request: ApprovalRequest, asked_at: float) -> Decision | None:
