@@ -198,7 +198,7 @@ class _Regular:
 
     def _member(self, union: UnionType, value: dict[str, object] | list[object]) -> Type | None:
         """The member of a union that an object or list is meant for, where only one can be."""
-        members = group_by_type([union], self._definitions, Direction.DECODE).get(type(value).__name__, [])
+        members = group_by_type(union.members, self._definitions, Direction.DECODE).get(type(value).__name__, [])
         if len(members) == 1:
             return members[0]
         tag = tag_of(members, self._definitions) if members and isinstance(value, dict) else None

@@ -29,6 +29,7 @@ from ael.types.type import (
     StringType,
     Type,
     UnionType,
+    unchecked,
 )
 
 
@@ -112,13 +113,22 @@ class _Partial:
 
     def _union(self, union: UnionType, tree: object, depth: int) -> object:
         kind = type(tree).__name__
-        members = group_by_type([union], self._definitions, Direction.DECODE).get(kind, [])
+        members = group_by_type(union.members, self._definitions, Direction.DECODE).get(kind, [])
         tag = tag_of(members, self._definitions) if len(members) > 1 and isinstance(tree, dict) else None
         if tag is not None and isinstance(tree, dict):
             mark = tree.get(tag[0])
             members = [m for m, allowed in zip(members, tag[1], strict=True) if isinstance(mark, str) and mark in allowed]
+        elif isinstance(tree, dict):
+            # by what is there so far; the first of those that know as many of the keys
+            members = sorted(members, key=lambda member: -self._known(member, tree))
         found = (self.value(tree, member, depth) for member in members)
         return next((value for value in found if value is not MISSING), MISSING)
+
+    def _known(self, type: Type, tree: Mapping[str, object]) -> int:
+        """How many keys of an object a member of a union declares."""
+        inner = resolve(unchecked(type), self._definitions)
+        record = self._definitions.get(inner.name) if isinstance(inner, Named) else None
+        return sum(field.wire in tree for field in record.fields) if isinstance(record, RecordDef) else 0
 
     def _leaf(self, type: Type, tree: object) -> object:
         decode = decoder(type, self._definitions, self._limits)

@@ -8,8 +8,11 @@ from random import Random
 
 import pytest
 
+from ael.types.arguments import ArgumentReader, argument_reader
 from ael.types.definition import RecordDef
 from ael.types.dialect import DIALECTS, Lowered, Unsupported
+from ael.types.partial import MISSING, partial
+from ael.types.problem import DecodeError
 from ael.types.schema import record_schema, schema
 from ael.types.tool_schema import SchemaRefused, ToolTypes, tool_types
 from tests.external.mcp_tools import shards
@@ -17,7 +20,7 @@ from tests.external.mcp_tools_compare import all_types
 from tests.external.mcp_tools_corpus import Tool, corpus
 from tests.external.mcp_tools_features import nodes
 from tests.external.mcp_tools_generate import Generator
-from tests.external.mcp_tools_oracle import judge
+from tests.external.mcp_tools_oracle import judge, same
 
 FOLDER = corpus()
 needs_corpus = pytest.mark.skipif(
@@ -95,6 +98,51 @@ def test_what_a_tool_takes_is_taken_by_what_a_provider_is_told(shard: int) -> No
     assert looked > 1_000
 
 
+@needs_corpus
+@pytest.mark.feature("A3.8")
+@pytest.mark.parametrize("shard", range(SHARDS))
+def test_a_models_arguments_arrive_as_they_were_sent_and_an_object_sent_as_text_is_unwrapped_once(shard: int) -> None:
+    unwrapped = 0
+    for tool, types in accepted(shard):
+        fields = tuple(one.as_field() for one in types.parameters if one.name != types.extra)
+        read = argument_reader(RecordDef("main.server.Tool", fields), types.definitions)
+        made = Generator(dict(tool.schemas())["input"], Random(tool.id)).value(full=True).value
+        sent = {key: value for key, value in made.items() if any(field.wire == key for field in fields)}
+        arrived = read(json.dumps(sent))
+        assert same(arrived.value, sent), tool.id
+        assert arrived.notes == (), tool.id
+        for key, value in sent.items():
+            if value and isinstance(value, dict | list) and not takes_text(read, {**sent, key: "text"}):
+                again = read(json.dumps({**sent, key: json.dumps(value)}))
+                assert same(again.value, sent), (tool.id, key)
+                assert [note.what for note in again.notes] == ["unwrapped"], (tool.id, key)
+                unwrapped += 1
+    assert unwrapped > 100
+
+
+@needs_corpus
+@pytest.mark.feature("A9.3")
+@pytest.mark.parametrize("shard", range(SHARDS))
+def test_a_growing_result_of_any_real_type_is_shown_and_the_whole_text_is_the_value(shard: int) -> None:
+    for tool, types in accepted(shard)[::4]:
+        for kind, said in tool.schemas():
+            type = types.input if kind == "input" else types.result
+            value = Generator(said, Random(tool.id)).value(full=True).value
+            text = json.dumps(value)
+            for cut in (0, 1, len(text) // 3, len(text) // 2, len(text) - 1):
+                partial(text[:cut], type, types.definitions)
+            assert partial(text, type, types.definitions) is not MISSING, (tool.id, kind)
+
+
+def takes_text(read: ArgumentReader, arguments: dict[str, object]) -> bool:
+    """Whether the changed argument may be a text: then it stays one."""
+    try:
+        read(arguments)
+    except DecodeError:
+        return False
+    return True
+
+
 @pytest.mark.feature("A3.10")
 @pytest.mark.parametrize("key", ["filter[id]", "$top", "@odata.type", "two words", "k" * 65])
 def test_a_key_that_a_provider_does_not_take_is_refused_for_that_tool_alone(key: str) -> None:
@@ -106,3 +154,18 @@ def test_a_key_that_a_provider_does_not_take_is_refused_for_that_tool_alone(key:
     assert isinstance(made, Unsupported)
     assert made.path == f"properties.{key}"
     assert isinstance(DIALECTS["openai"].tool(told), Lowered)
+
+
+@pytest.mark.feature("A9.3")
+def test_arguments_and_growing_results_of_exclusive_alternatives_end() -> None:
+    kinds = [
+        {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]},
+        {"type": "object", "properties": {"b": {"type": "string"}}, "required": ["b"]},
+    ]
+    said = {"type": "object", "properties": {"one": {"oneOf": kinds}, "many": {"type": "array", "items": {"oneOf": kinds}}}}
+    types = tool_types({"name": "x", "inputSchema": said, "outputSchema": said}, "main.server.Tool")
+    read = argument_reader(RecordDef("main.server.Tool", tuple(one.as_field() for one in types.parameters)), types.definitions)
+    value = {"one": {"a": "x"}, "many": [{"b": "y"}]}
+    assert read(json.dumps(value)).value == value
+    assert [note.what for note in read(json.dumps({"one": json.dumps(value["one"])})).notes] == ["unwrapped"]
+    assert partial(json.dumps(value), types.result, types.definitions) == value
