@@ -23,6 +23,9 @@ STANDARD = frozenset(
     }
 )  # fmt: skip
 
+NEWEST, PACKAGED = 383, 368
+"""Schemas of the suite as of August 2026, and of the copy in the package that a clone without it fetches."""
+
 
 @pytest.fixture(scope="module")
 def folder() -> Path:
@@ -48,7 +51,7 @@ class TestK16:
 
     def test_nearly_all_schemas_are_accepted(self, folder: Path) -> None:
         found = outcome(folder)
-        assert found.schemas == 383
+        assert found.schemas in (NEWEST, PACKAGED)
         assert found.accepted / found.schemas >= 0.85
 
     def test_what_is_refused_is_refused_for_a_documented_reason(self, folder: Path) -> None:
@@ -60,11 +63,17 @@ class TestK16:
         )
 
     def test_the_page_says_what_was_found(self, folder: Path) -> None:
+        found = outcome(folder)
+        if found.schemas != NEWEST:
+            pytest.skip(
+                f"not run: the page counts the suite of August 2026, and the package holds an older one ({found.schemas} schemas)"
+            )
         page = PAGE.read_text(encoding="utf-8")
-        assert page == written(page, outcome(folder)), "run `python -m tests.external.json_schema_suite`"
+        assert page == written(page, found), "run `python -m tests.external.json_schema_suite`"
 
     def test_the_whole_suite_is_here(self, folder: Path) -> None:
-        assert sum(len(case.tests) for case in cases(folder)) == 1_299
+        found = list(cases(folder))
+        assert (len(found), sum(len(case.tests) for case in found)) in ((NEWEST, 1_299), (PACKAGED, 1_257))
 
 
 def test_every_standard_keyword_is_honoured_an_annotation_or_refused() -> None:

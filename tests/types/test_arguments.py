@@ -215,3 +215,17 @@ def test_a_wrapped_result_is_taken_out() -> None:
     assert result_reader(Named("shop.Texts"), WORLD, wrapped=True)({"value": ["a"]}).value == ["a"]
     with pytest.raises(DecodeError, match="`value`: expected"):
         result_reader(TOPIC, WORLD, wrapped=True)('{"value":"refund"}')
+
+
+@pytest.mark.parametrize("rule", ["any", "one"])
+def test_unions_of_schemas_whose_members_overlap_are_left_to_the_decoder(rule: str) -> None:
+    either = UnionType((ListType(IntType(), max=2), ListType(StringType())), rule)
+    read = argument_reader(RecordDef("t.F", (FieldDef("a", "a", either), FieldDef("b", "b", ListType(either)))), {})
+    assert read('{"a": [1], "b": [["x"], [1.0, 2]]}').value == {"a": [1], "b": [["x"], [1, 2]]}
+    with pytest.raises(DecodeError):
+        read('{"a": [1, "x"], "b": []}')
+
+
+def test_what_stands_under_other_keys_is_made_regular_by_its_type() -> None:
+    record = RecordDef("t.G", (), True, extra=ListType(IntType()))
+    assert argument_reader(record, {})('{"z": "[1, 2]"}').value == {"z": [1, 2]}

@@ -104,3 +104,10 @@ def test_repaired_text_is_what_was_meant(text: str, meant: str) -> None:
 )
 def test_what_cannot_be_repaired_is_given_back_for_the_reader_to_refuse(text: str) -> None:
     assert repair(text) == text
+
+
+@pytest.mark.parametrize("rule", ["any", "one"])
+def test_unions_of_schemas_show_the_first_member_that_fits_so_far(rule: str) -> None:
+    union = UnionType((ListType(IntType()), ListType(StringType(max=2))), rule)
+    assert partial("[1, 2", union, WORLD) == [1, 2]
+    assert partial('{"a": [1', MapType(union), WORLD) == {"a": [1]}
