@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 
 from benches.harness import Row
-from benches.suite import check, decode, http, memory, plain, turns
+from benches.suite import check, decode, http, mcp, memory, plain, turns
 
 BENCHMARKS: dict[str, Callable[[bool], Iterator[Row]]] = {
     "turns": turns.rows,
@@ -19,6 +19,7 @@ BENCHMARKS: dict[str, Callable[[bool], Iterator[Row]]] = {
     "decode": decode.rows,
     "check": check.rows,
     "memory": memory.rows,
+    "mcp": mcp.rows,
 }
 
 VERDICTS = {True: "ok", False: "MISSED", None: "?"}

@@ -37,7 +37,8 @@ PYDANTIC_AI = Peer("pydantic_ai", ("pydantic-ai-slim[openai]==2.68.0", "openai==
 OPENAI_AGENTS = Peer("openai_agents", ("openai-agents==0.24.0", "openai==3.57.0", "httpx2==2.16.2"))
 BAML = Peer("baml", ("baml-py==0.226.3", "pydantic==2.14.4", "typing-extensions"), slow=False)
 PYDANTIC = Peer("pydantic", ("pydantic==2.14.4", "pydantic-core==2.50.5"), slow=False)
-PEERS = (LANGGRAPH, PYDANTIC_AI, OPENAI_AGENTS, BAML, PYDANTIC)
+MCP_SDK = Peer("mcp_sdk", ("mcp==2.3.0", "uvicorn==0.54.0"), slow=False)
+PEERS = (LANGGRAPH, PYDANTIC_AI, OPENAI_AGENTS, BAML, PYDANTIC, MCP_SDK)
 
 
 def cache() -> Path:

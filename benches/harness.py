@@ -11,8 +11,9 @@ import os
 import statistics
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -178,11 +179,14 @@ def interleave(
 
 
 @contextmanager
-def model_server() -> Iterator[str]:
-    """A running model server on the other core; its base address, such as ``http://127.0.0.1:4711``."""
+def local_server(command: Sequence[str]) -> Iterator[str]:
+    """A running server on the other core, which prints its port and ends with its standard input; its base address.
+
+    Such as ``http://127.0.0.1:4711``.
+    """
     _, other = cores()
     process = subprocess.Popen(
-        [sys.executable, "-m", "benches.server"],
+        command,
         cwd=ROOT,
         env=clean_environment({}),
         stdin=subprocess.PIPE,
@@ -199,6 +203,11 @@ def model_server() -> Iterator[str]:
         process.wait()
         process.stdin.close()
         process.stdout.close()
+
+
+def model_server() -> AbstractContextManager[str]:
+    """A running model server, as `local_server` gives it."""
+    return local_server((sys.executable, "-m", "benches.server"))
 
 
 def command_cpu(command: Sequence[str], cwd: Path, environment: Mapping[str, str] | None = None) -> float:
@@ -221,3 +230,28 @@ def command_cpu(command: Sequence[str], cwd: Path, environment: Mapping[str, str
     if process.returncode != 0:
         raise SideFailed(f"{' '.join(command)}: exit {process.returncode}: {said.strip()[-500:]}")
     return usage.ru_utime + usage.ru_stime
+
+
+def seconds_to_answer(command: Sequence[str], cwd: Path, environment: Mapping[str, str] | None = None) -> float:
+    """Seconds on the clock from the start of a command, pinned to the measuring core, to the end of its first line of output.
+
+    Raises `SideFailed` when there is none, or its exit code is not 0.
+    """
+    core, _ = cores()
+    start = time.perf_counter()
+    with subprocess.Popen(
+        command,
+        cwd=cwd,
+        env=clean_environment(environment or {}),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        preexec_fn=lambda: os.sched_setaffinity(0, {core}),
+    ) as process:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        seconds = time.perf_counter() - start
+        process.stdout.read()
+    if process.returncode != 0 or not line.endswith(b"\n"):
+        raise SideFailed(f"{' '.join(command)}: exit {process.returncode}, its first line is {line[:200]!r}")
+    return seconds

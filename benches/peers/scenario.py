@@ -1,4 +1,4 @@
-"""What every side does in `turns`, `http` and `memory`, in plain Python. Standard library only."""
+"""What every side does in `turns`, `http`, `memory` and `mcp`, in plain Python. Standard library only."""
 
 from __future__ import annotations
 
@@ -54,6 +54,35 @@ def http_op(call: Callable[[], Awaitable[object]]) -> Callable[[Mapping[str, Any
         at_once, calls = int(request["at_once"]), int(request["calls"])
         seconds = cpu_of(lambda: loop.run_until_complete(all_runs(at_once, calls)))
         return {"ms": seconds * 1000 / (at_once * calls)}
+
+    return op
+
+
+def calls_op(
+    start: Callable[[], Awaitable[None]], work: Callable[[int], Awaitable[None]]
+) -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:
+    """The operation of `mcp`: ``at_once`` tasks, each ``repeats`` times ``calls`` tool calls in a row; CPU milliseconds of a call.
+
+    ``start`` connects, before the first measurement; ``work`` makes that many calls.
+    """
+    loop = asyncio.new_event_loop()
+    started = False
+
+    async def task(calls: int, repeats: int) -> None:
+        for _ in range(repeats):
+            await work(calls)
+
+    async def all_tasks(at_once: int, calls: int, repeats: int) -> None:
+        await asyncio.gather(*(task(calls, repeats) for _ in range(at_once)))
+
+    def op(request: Mapping[str, Any]) -> Mapping[str, Any]:
+        nonlocal started
+        if not started:
+            loop.run_until_complete(start())
+            started = True
+        at_once, calls, repeats = int(request["at_once"]), int(request["calls"]), int(request["repeats"])
+        seconds = cpu_of(lambda: loop.run_until_complete(all_tasks(at_once, calls, repeats)))
+        return {"ms": seconds * 1000 / (at_once * calls * repeats)}
 
     return op
 
