@@ -70,7 +70,7 @@ def test_every_code_that_is_reported_is_in_the_catalogue() -> None:
         code
         for path in (ROOT / "ael").rglob("*.py")
         if path.parent.name != "catalogue"
-        for code in re.findall(r'"(AEL\d{4})"', path.read_text(encoding="utf-8"))
+        for code in re.findall(r'(?:"|error\[)(AEL\d{4})[\]"]', path.read_text(encoding="utf-8"))
     }
     assert used <= set(TITLES)
     unused = set(TITLES) - used - {"AEL0841", "AEL0901", "AEL0902", "AEL0903", "AEL0840"}

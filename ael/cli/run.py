@@ -35,7 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--otel", action="store_true", help="send the trace to the collector of OTEL_EXPORTER_OTLP_ENDPOINT")
     parser.add_argument("--quiet", "-q", action="store_true", help="print nothing but the result and problems")
     parser.add_argument("--detach", action="store_true", help="leave the run to the workers (`ael worker`), and print its id")
-    parser.add_argument("--run-id", metavar="ID", help="with `--detach`: the id of the run; one that is there already stays as it is")
+    parser.add_argument(
+        "--run-id", metavar="ID", help="with `--detach`: the id of the run; one that is there already stays as it is"
+    )
     parser.add_argument("--tenant", metavar="NAME", help="with `--detach`: whose run it is (default: local)")
     answer = parser.add_mutually_exclusive_group()
     answer.add_argument("--approve", action="store_true", help="approve every call that needs it")

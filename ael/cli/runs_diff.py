@@ -6,19 +6,24 @@ import argparse
 from collections.abc import Iterator, Mapping, Sequence
 
 from ael.cli.progress import clean, json_text
-from ael.cli.runs_open import found, opened
+from ael.cli.runs_open import found, opened_with
 from ael.cli.runs_show import cut, effects, spent_text
 from ael.journal.durable import RunRow
 from ael.journal.entry import Entry, Kind, State
+from ael.observe.shown import as_shown
+from ael.run.bindings import system_user
 
 Effect = Sequence[Entry]
 
 
 async def act(args: argparse.Namespace) -> int:
     """`ael runs diff`. Exit code 1 when the runs differ."""
-    async with opened(args.path, args.deploy) as store:
+    async with opened_with(args.path, args.deploy) as (store, binding):
         first, second = await found(store, args.run), await found(store, args.other)
-        one, two = await store.entries(first.header.run), await store.entries(second.header.run)
+        for row in (first, second):
+            await store.read_by(row.header.run, system_user(), "ael runs diff")
+        first, one = as_shown(first, await store.entries(first.header.run), binding.evidence)
+        second, two = as_shown(second, await store.entries(second.header.run), binding.evidence)
     told = list(differences(one, two))
     ended = (_ending(first), _ending(second))
     if args.format == "json":

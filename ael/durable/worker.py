@@ -236,7 +236,9 @@ async def _ended(rounds: Sequence[asyncio.Task[None]]) -> None:
 async def unclaimable(execution: Execution, programs: Collection[str]) -> list[RunRow]:
     """Runs that could go on and that no worker with these programs can take: their program changed (runtime.md, section 5)."""
     now = execution.engine.world.clock.now()
-    rows = await execution.store.rows(states=[RunState.READY, RunState.PARKED, RunState.RUNNING], limit=1_000)
+    # Parked runs are looked at by themselves: many of them hide none of the others.
+    rows = await execution.store.rows(states=[RunState.READY, RunState.RUNNING], limit=1_000)
+    rows += await execution.store.rows(states=[RunState.PARKED], limit=1_000)
     return [row for row in rows if row.header.program not in programs and _free(row, now)]
 
 

@@ -136,5 +136,5 @@ node main() -> String {
     run = json.loads(ael("runs", "list", "--format", "json").out)[0]["run"]
     ended = ael("runs", "fork", run, "--at", "clerk:2", "--model", "clerk=scripted:two.json", "-q")
     assert (ended.code, json.loads(ended.out)) == (0, "a c"), ended.err
-    ended = ael("runs", "fork", run, "--set", 'clerk="z"', "--model", "clerk=two.json", "-q")
-    assert (ended.code, json.loads(ended.out)) == (0, "z c"), ended.err
+    ended = ael("runs", "fork", run, "--set", 'clerk:2="z"', "-q")
+    assert (ended.code, json.loads(ended.out)) == (0, "a z"), ended.err
