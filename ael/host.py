@@ -131,7 +131,9 @@ def open_host(
         script=script,
     )
     providers = list({id(model.provider): model.provider for model in bound.values()}.values())
-    return Host(opened, unit, bindings, Engine(unit, bindings), tuple(warnings), store, providers, list(stores.values()), exporters)
+    return Host(
+        opened, unit, bindings, Engine(unit, bindings), tuple(warnings), store, providers, list(stores.values()), exporters
+    )
 
 
 def open_preview(opened: Opened, names: frozenset[str]) -> Host:

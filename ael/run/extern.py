@@ -87,7 +87,16 @@ def context_of(scope: Scope, step: Step, permission: str | None, cancelled: Call
     left = scope.deadline.left()
     deadline = float("inf") if left is None else run.world.clock.now() + left
     return CallContext(
-        run.id, step.path, step.key, run.tenant, run.caller, permission or "", deadline, child_of(run.trace_parent, scope.span), {}, cancelled
+        run.id,
+        step.path,
+        step.key,
+        run.tenant,
+        run.caller,
+        permission or "",
+        deadline,
+        child_of(run.trace_parent, scope.span),
+        {},
+        cancelled,
     )
 
 
