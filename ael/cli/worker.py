@@ -3,6 +3,7 @@
     ael worker                     runs of the program here, until it is stopped
     ael worker app.ael --slots 20  twenty runs at once
     ael worker --once              what there is now, and no more
+    ael worker --decide 8001       and let people decide over HTTP
 
 `ael run --detach` gives the workers something to do. The first interrupt or SIGTERM drains: no further run is taken, and each one is
 given up where its next effect would begin, for another worker to go on. The second ends at once, and the runs are taken over when their
@@ -15,6 +16,7 @@ from __future__ import annotations
 import argparse
 import sys
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 from ael.cli.report import report
@@ -30,6 +32,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--deploy", metavar="NAME", help="use `deploy.NAME.ael`")
     parser.add_argument("--slots", type=int, metavar="N", help="runs at once (default: the deployment's `slots`, else 8)")
     parser.add_argument("--once", action="store_true", help="do what is there, and end")
+    parser.add_argument(
+        "--decide",
+        type=int,
+        metavar="PORT",
+        help="also let callers of the deployment decide over HTTP, on this machine (0: a free port)",
+    )
     parser.add_argument("--quiet", "-q", action="store_true", help="print problems only")
 
 
@@ -38,6 +46,15 @@ def run(args: argparse.Namespace) -> int:
     if args.slots is not None and args.slots < 1:
         print("ael worker: `--slots` is a number of at least 1", file=sys.stderr)
         return 2
+    if args.decide is not None:
+        if not 0 <= args.decide <= 65_535 or args.once:
+            print("ael worker: `--decide` takes a port up to 65535, and does not go with `--once`", file=sys.stderr)
+            return 2
+        missing = [name for name in ("mcp", "uvicorn") if find_spec(name) is None]
+        if missing:
+            print(f"error[AEL0874]: deciding over HTTP needs packages: {', '.join(missing)}", file=sys.stderr)
+            print("  = pip install 'ael-lang[serve]'", file=sys.stderr)
+            return 2
     bag = Bag()
     opened = open_program(args.path, bag, deploy=args.deploy)
     code = report(bag)

@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 from contextlib import ExitStack, suppress
+from importlib import import_module
 from types import FrameType
 from typing import Any
 
@@ -26,7 +27,8 @@ from ael.run.outcome import DeclaredError, Faulted, Outcome, Suspended, word_of
 def work(opened: Opened, args: argparse.Namespace) -> int:
     """Work until a signal, or `--once` until nothing is there. Gives the exit code."""
     try:
-        host = open_host(opened, durable=True)
+        also = [caller.secret for caller in opened.deployment.serving.callers.values()] if args.decide is not None else []
+        host = open_host(opened, also=also, durable=True)
     except HostError as error:
         tell(error)
         return 2
@@ -36,7 +38,11 @@ def work(opened: Opened, args: argparse.Namespace) -> int:
         print("error[AEL0904]: the deployment keeps runs in memory, where no worker finds them", file=sys.stderr)
         print('  = write where they are kept: `runs = sqlite("runs.db")` or `postgres(secret("RUNS_DB"))`', file=sys.stderr)
         return 2
-    return asyncio.run(_work(host, args))
+    try:
+        return asyncio.run(_work(host, args))
+    except HostError as error:
+        tell(error)
+        return 2
 
 
 async def _work(host: Host, args: argparse.Namespace) -> int:
@@ -53,6 +59,9 @@ async def _work(host: Host, args: argparse.Namespace) -> int:
                 if args.once:
                     await _once(worker)
                 else:
+                    desk = _desk(host, worker, args.decide) if args.decide is not None else None
+                    if desk is not None:
+                        watching.callback(desk.cancel)
                     watching.enter_context(watch_runs(host.opened.deployment, host.bindings.secrets, _waker(worker)))
                     say.line(
                         f"working on {host.unit.main} ({host.unit.digest[:12]}) with {worker.slots} slots, as {execution.owner}"
@@ -66,6 +75,21 @@ async def _work(host: Host, args: argparse.Namespace) -> int:
         counts = worker.counts
         say.line(f"{counts.ended} ended, {counts.parked} parked, {counts.released} given back")
     return 0
+
+
+def _desk(host: Host, worker: Worker, port: int) -> asyncio.Future[None]:
+    """Let callers decide on this machine; more is for a proxy in front. Raises `HostError`."""
+    caller, desk, http = (import_module(f"ael.server.{name}") for name in ("caller", "desk", "http"))
+    deployment = host.opened.deployment
+    callers = caller.Callers(deployment.serving.callers.values(), host.bindings.secrets, host.bindings.clock.now)
+    if not callers:
+        note = 'name them in the deployment: `caller ann = bearer(secret("ANN_TOKEN"))`'
+        raise HostError("AEL0872", "deciding over HTTP needs callers that say who they are, and none is named", note)
+    bound = http.bind("127.0.0.1", port, known=True)
+    made = desk.Desk(host.store, callers, deployment.roles, deployment.runs.approval, host.bindings.clock.now, worker.wake)
+    print(f"deciding on http://127.0.0.1:{bound.getsockname()[1]}/approvals", file=sys.stderr, flush=True)
+    serving: asyncio.Future[None] = asyncio.ensure_future(desk.serve(made, bound))
+    return serving
 
 
 async def _once(worker: Worker) -> None:

@@ -81,7 +81,7 @@ async def serve(
         http=Connection, ws="none", lifespan="off", log_config=None, access_log=False, server_header=False, proxy_headers=False,
         limit_concurrency=listen.connections, timeout_graceful_shutdown=_LAST,
     )  # fmt: skip
-    server = _Server(config)
+    server = Server(config)
     serving = asyncio.ensure_future(server.serve([bound]))
     stopped = asyncio.ensure_future(stop.wait())
     try:
@@ -108,7 +108,7 @@ async def _written(guard: Guard) -> None:
         await asyncio.sleep(0.01)
 
 
-class _Server(uvicorn.Server):
+class Server(uvicorn.Server):
     """Signals are this program's: a first one drains, see `ael.server.stop`."""
 
     @contextmanager

@@ -1,0 +1,161 @@
+"""Deciding over HTTP: what waits for a person, and the person's word, by callers that the deployment names (`ael worker --decide PORT`).
+
+    GET  /approvals           what waits in runs of the caller's tenant
+    POST /runs/RUN/decision   {"approved": true, "reason": "…", "arguments": {…}, "step": "…"}; all but `approved` may be left out
+
+The caller's name is who decides, so it has to be a member of the role; `local` stands for nobody here. Another tenant's run is not there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import uvicorn
+
+from ael.data import dataclass
+from ael.durable.decide import DecideError, Open, decide, find, waiting
+from ael.journal.durable import DurableStore, StoreError
+from ael.server.caller import Caller, Callers
+from ael.server.connection import Connection
+from ael.server.guard import Receive, Scope, Send
+from ael.server.http import Server
+from ael.types.json import JsonError, read
+
+MAX_BODY = 256 * 1024
+BODY_SECONDS = 20.0
+"""How long a request's body may take to arrive."""
+_WORDS = frozenset({"approved", "reason", "arguments", "step"})
+
+
+class _Refused(Exception):
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+
+
+@dataclass(frozen=True)
+class Desk:
+    """The ASGI application. `limit`: the seconds that a person has; `decided` is called after each decision, `now` gives the time."""
+
+    store: DurableStore
+    callers: Callers
+    members: Mapping[str, Sequence[str]]
+    limit: float | None
+    now: Callable[[], float]
+    decided: Callable[[], None]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        try:
+            status, told = 200, await self._answer(scope, receive)
+        except _Refused as refused:
+            status, told = refused.status, {"error": refused.message}
+        except DecideError as error:
+            status, told = 409, {"error": error.message}
+        except StoreError:
+            status, told = 503, {"error": "the store of the runs cannot be used"}
+        data = json.dumps(told, ensure_ascii=False, default=str).encode()
+        headers = [
+            (b"content-type", b"application/json"),
+            (b"content-length", str(len(data)).encode()),
+            (b"cache-control", b"no-store"),
+        ]
+        if status == 401:
+            headers.append((b"www-authenticate", b'Bearer realm="ael"'))
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": data})
+
+    async def _answer(self, scope: Scope, receive: Receive) -> object:
+        given = [value for name, value in scope["headers"] if name == b"authorization"]
+        caller = self.callers.of(given[0].decode("latin-1")) if len(given) == 1 else None
+        if caller is None:
+            raise _Refused(401, "say who you are: `Authorization: Bearer TOKEN`")
+        path = str(scope["path"]).strip("/").split("/")
+        match (scope["method"], path):
+            case ("GET", ["approvals"]):
+                found = await waiting(self.store, tenant=caller.tenant, limit=self.limit)
+                return [_told(one) for one in found if one.kind == "approval"]
+            case ("POST", ["runs", run, "decision"]):
+                return await self._decide(caller, run, await _body(receive))
+            case (_, ["approvals"] | ["runs", _, "decision"]):
+                raise _Refused(405, "`/approvals` is read (GET), a decision is posted (POST)")
+            case _:
+                raise _Refused(404, "there are `/approvals` and `/runs/RUN/decision`")
+
+    async def _decide(self, caller: Caller, run: str, said: dict[str, object]) -> object:
+        approved, reason = said.get("approved"), said.get("reason", "")
+        step, arguments = said.get("step"), said.get("arguments")
+        unknown = sorted(said.keys() - _WORDS)
+        if unknown:
+            raise _Refused(400, f"a decision has no `{unknown[0][:80]}`")
+        if not isinstance(approved, bool) or not isinstance(reason, str) or not isinstance(step, str | None):
+            raise _Refused(400, '`approved` is true or false, `reason` and `step` are texts: {"approved": true}')
+        if not isinstance(arguments, dict | None):
+            raise _Refused(400, "`arguments` is an object")
+        row = await self.store.find(run)
+        if row is None or row.header.tenant != caller.tenant:
+            raise _Refused(404, f"there is no run {run[:100]}")
+        asked = await find(self.store, run, step, "approval", self.limit)
+        await decide(
+            self.store, asked, approved=approved, by=caller.name, reason=reason, arguments=arguments, members=self.members,
+            now=self.now(), here=False,
+        )  # fmt: skip
+        self.decided()
+        return {"run": run, "step": asked.step, "approved": approved, "by": caller.name}
+
+
+def _told(one: Open) -> dict[str, object]:
+    return {
+        "run": one.run,
+        "step": one.step,
+        "target": one.target,
+        "role": one.role,
+        "reason": one.reason,
+        "arguments": one.arguments,
+        "asked": one.asked,
+        "due": one.due,
+    }
+
+
+async def _body(receive: Receive) -> dict[str, object]:
+    data = b""
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            while True:
+                message = await receive()
+                if message["type"] != "http.request":
+                    raise _Refused(400, "the request was cut off")
+                data += message.get("body", b"")
+                if len(data) > MAX_BODY:
+                    raise _Refused(413, f"a decision has at most {MAX_BODY:,} bytes")
+                if not message.get("more_body"):
+                    break
+        value = read(data)
+    except TimeoutError:
+        raise _Refused(408, "the request took too long") from None
+    except JsonError as error:
+        raise _Refused(400, f"this is no JSON: {error.message}") from None
+    if not isinstance(value, dict):
+        raise _Refused(400, 'a decision is an object: {"approved": true}')
+    return value
+
+
+async def serve(desk: Desk, bound: socket.socket) -> None:
+    """Answer requests until it is cancelled."""
+    config: Any = uvicorn.Config(
+        desk, http=Connection, ws="none", lifespan="off", log_config=None, access_log=False, server_header=False, proxy_headers=False,
+        limit_concurrency=64, timeout_graceful_shutdown=2,
+    )  # fmt: skip
+    server = Server(config)
+    serving = asyncio.ensure_future(server.serve([bound]))
+    try:
+        await asyncio.shield(serving)
+    finally:
+        server.should_exit = True
+        await serving
