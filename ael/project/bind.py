@@ -14,7 +14,7 @@ from typing import TypeVar
 from ael.check.program import CheckedProgram
 from ael.diagnostics.diagnostic import Bag
 from ael.diagnostics.hidden import without_strings
-from ael.project import bind_log, bind_model, bind_program, bind_runs, bind_serving, bind_world
+from ael.project import bind_model, bind_program, bind_runs, bind_serving, bind_world
 from ael.project.bind_model import PROVIDERS
 from ael.project.bind_state import ProgramState, ServerFacts, State, once
 from ael.project.deployment import Deployment
@@ -45,6 +45,12 @@ def _mcp(state: State, binding: n.Binding) -> None:
     bind_mcp.line(state, binding)
 
 
+def _log(state: State, binding: n.Binding) -> None:
+    from ael.project import bind_log
+
+    bind_log.log(state, binding)
+
+
 def _settle(state: State, *, required: bool) -> None:
     if state.declared:
         from ael.project import bind_mcp
@@ -70,7 +76,7 @@ WORLD: Mapping[str, Callable[[State, n.Binding], None]] = MappingProxyType(
         "mcp": _mcp,
         "node": _later("placing a node is read and formatted, but comes in a later release"),
         "edge": _later("placing an edge is read and formatted, but comes in a later release"),
-        "log": bind_log.log,
+        "log": _log,
     }
 )
 PROGRAM: Mapping[str, Callable[[ProgramState, n.Binding], None]] = MappingProxyType(
