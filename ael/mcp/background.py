@@ -162,6 +162,23 @@ class Background:
         except TimeoutError:
             raise McpError(FaultKind.TIMEOUT, "nobody answered the server's question before the deadline", sent=True) from None
 
+    async def opened(self, wanted: object, until: float) -> bool:
+        """Whether a person has opened every address that an error -32042 names in its data. Raises `McpError`; nothing was done yet."""
+        listed = wanted.get("elicitations") if type(wanted) is dict else None
+        if not self._elicitation or type(listed) is not list or not 0 < len(listed) <= self._limits.asking:
+            return False
+        questions = [_question(one) if type(one) is dict else None for one in listed]
+        if any(question is None or question.url is None for question in questions):
+            return False
+        try:
+            async with asyncio.timeout_at(None if until == inf else until):
+                for question in questions:
+                    if question is not None and (await self._ask(question))["action"] != "accept":
+                        return False
+                return True
+        except TimeoutError:
+            raise McpError(FaultKind.TIMEOUT, "nobody answered the server's question before the deadline", sent=False) from None
+
     async def _input(self, request: object) -> Mapping[str, object]:
         params = request.get("params") if type(request) is dict else None
         if type(request) is not dict or type(params) is not dict:

@@ -305,18 +305,31 @@ class Session:
         idle: float | None = None,
         on_progress: Progress | None = None,
     ) -> Mapping[str, object]:
-        """A request that the server may answer by asking a person first (the stateless era): as often as the limits allow."""
+        """A request that the server may answer by asking a person first: as often as the limits allow.
+
+        In the stateless era by a result that wants input; in both by the error -32042, which says that nothing was done and names
+        addresses that a person has to open before the request is made again.
+        """
         more: Mapping[str, object] = {}
+        sent = False
         for _ in range(self.limits.rounds + 1):
             asked = {**params, **more}
-            result, _size = await self._ask(method, asked, until, repeat=repeat, meta=meta, idle=idle, on_progress=on_progress)
+            try:
+                result, _size = await self._ask(
+                    method, asked, until, repeat=repeat, meta=meta, idle=idle, on_progress=on_progress
+                )
+            except ServerError as error:
+                if error.code != URL_ELICITATION_REQUIRED or not await self._background.opened(error.data, until):
+                    raise
+                continue
+            sent = True
             kind = result.get("resultType", "complete")
             if not stateless(self.protocol) or kind == "complete":
                 return result
             if kind != "input_required":
                 raise McpError(FaultKind.MALFORMED, "the server gives a kind of result that AEL does not know", sent=True)
             more = await self._background.inputs(result, until)
-        raise McpError(FaultKind.MALFORMED, f"the server asked more than {self.limits.rounds} times in one call", sent=True)
+        raise McpError(FaultKind.MALFORMED, f"the server asked more than {self.limits.rounds} times in one call", sent=sent)
 
     # --- what comes in
 

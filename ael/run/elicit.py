@@ -5,6 +5,9 @@ The server's message and schema are outside data: shown, never followed. The ans
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import cast
+
 from ael.data import replace
 from ael.journal.entry import Kind
 from ael.run.approval import decided, record, recorded
@@ -13,6 +16,7 @@ from ael.run.events import ApprovalAsked, ApprovalDecided
 from ael.run.ports import ApprovalRequest, Decision, Question, Reply
 from ael.run.scope import Scope
 from ael.run.step import Step
+from ael.run.trace import Masker
 from ael.types.decode import decoder, encoder
 from ael.types.problem import DecodeError
 from ael.types.tool_schema import SchemaRefused, import_schema
@@ -31,8 +35,8 @@ async def ask_person(scope: Scope, path: str, call: Step, tool: str, question: Q
     if known is not None:
         decision = recorded(known.value)
     else:
-        shown = replace(question, message=_cut(run.world.masker.text(question.message)))
-        step.propose({"message": shown.message, "schema": question.schema, "url": question.url})
+        shown = _shown(question, run.world.masker)
+        step.propose({"message": shown.message, "schema": shown.schema, "url": shown.url})
         if run.listening:
             run.emit(ApprovalAsked(run.id, path, tool, None))
         approver = run.world.bindings.approver
@@ -73,6 +77,13 @@ def misfit(question: Question, answer: object) -> str | None:
     except DecodeError as error:
         return f"the answer does not fit what was asked for: {error.text}"
     return None
+
+
+def _shown(question: Question, masker: Masker) -> Question:
+    """The question for a person and the journal: the server has secrets, and may say them again in any part of it (K41)."""
+    url = None if question.url is None else masker.text(question.url)
+    schema = cast("Mapping[str, object]", masker.value(question.schema))
+    return replace(question, message=_cut(masker.text(question.message)), schema=schema, url=url)
 
 
 def _cut(text: str) -> str:

@@ -11,7 +11,7 @@ import pytest
 from ael.mcp.session import Elicitation, ElicitationReply, SessionLimits
 from ael.types.fault import FaultKind
 from tests.mcp.http_peer import Asked, Out
-from tests.mcp.mcp_peer import NEW, OLD, McpPeer, params, result, text
+from tests.mcp.mcp_peer import NEW, OLD, McpPeer, error, params, result, text
 from tests.mcp.support import Heard, call, failing, run, served, texts
 
 ASK: dict[str, object] = {
@@ -148,5 +148,82 @@ def test_the_kind_of_a_result_means_nothing_in_the_older_era_and_complete_where_
             peer.on["tools/call"] = answer
             async with served(peer) as (session, _):
                 assert texts(await call(session)) == ["done"]
+
+    run(test())
+
+
+# --- addresses to be opened before a call (error -32042)
+
+PAGE = {"mode": "url", "message": "Sign in", "url": "https://example.com/x", "elicitationId": "e-1"}
+
+
+def gated(version: str, *refusals: object) -> McpPeer:
+    """A server that turns a call down with these data, one after another, and then answers with how often it was asked."""
+    peer = McpPeer(version)
+    asked_for: list[object] = []
+
+    async def answer(asked: Asked, out: Out) -> None:
+        asked_for.append(asked)
+        if len(asked_for) <= len(refusals):
+            await out.reply(200, error(asked, -32042, "sign in first", refusals[len(asked_for) - 1]))
+        else:
+            done = {} if version == OLD else {"resultType": "complete"}
+            await out.reply(200, result(asked, {**done, **text(f"asked {len(asked_for)} times")}))
+
+    peer.on["tools/call"] = answer
+    return peer
+
+
+@pytest.mark.parametrize("version", [OLD, NEW])
+def test_a_call_that_needs_an_address_to_be_opened_is_made_again_when_a_person_has(version: str) -> None:
+    async def test() -> None:
+        heard = Heard(ElicitationReply("accept"))
+        other = {**PAGE, "url": "https://example.com/y"}
+        async with served(gated(version, {"elicitations": [PAGE, other]}), heard, elicitation=True) as (session, _):
+            assert texts(await call(session)) == ["asked 2 times"]
+        assert heard.questions == [
+            Elicitation("Sign in", {}, "https://example.com/x"),
+            Elicitation("Sign in", {}, "https://example.com/y"),
+        ]
+
+    run(test())
+
+
+@pytest.mark.parametrize("version", [OLD, NEW])
+@pytest.mark.parametrize(
+    ("data", "reply", "offered", "questions"),
+    [
+        ({"elicitations": [PAGE, PAGE]}, "decline", True, 1),
+        ({"elicitations": [PAGE]}, "cancel", True, 1),
+        ({"elicitations": [PAGE]}, "accept", False, 0),
+        ({"elicitations": [{**PAGE, "mode": "form", "requestedSchema": {"type": "object"}}]}, "accept", True, 0),
+        ({"elicitations": [{**PAGE, "url": 7}]}, "accept", True, 0),
+        ({"elicitations": [PAGE] * 9}, "accept", True, 0),
+        ({"elicitations": []}, "accept", True, 0),
+        ({"elicitations": 7}, "accept", True, 0),
+        ("x", "accept", True, 0),
+    ],
+)  # fmt: skip
+def test_without_a_person_who_opened_all_of_it_the_call_is_denied_and_was_not_sent(
+    version: str, data: object, reply: str, offered: bool, questions: int
+) -> None:
+    async def test() -> None:
+        heard = Heard(ElicitationReply(reply))  # type: ignore[arg-type]
+        async with served(gated(version, data), heard, elicitation=offered) as (session, http):
+            problem = await failing(call(session), FaultKind.DENIED, sent=False)
+            assert "sign in first" in problem.message
+            assert http.methods().count("tools/call") == 1
+        assert len(heard.questions) == questions
+
+    run(test())
+
+
+def test_a_server_that_always_wants_an_address_to_be_opened_is_left() -> None:
+    async def test() -> None:
+        heard = Heard(ElicitationReply("accept"))
+        peer = gated(OLD, *[{"elicitations": [PAGE]}] * 50)
+        async with served(peer, heard, elicitation=True, limits=SessionLimits(rounds=3)) as (session, _):
+            await failing(call(session), FaultKind.MALFORMED, sent=False)
+        assert len(heard.questions) == 4
 
     run(test())

@@ -13,9 +13,9 @@ import pytest
 
 from ael.run.ports import ApprovalRequest, Decision, Question
 from ael.server.approval import ServedApprover
-from tests.mcp.http_peer import Asked, Out
+from tests.mcp.http_peer import Asked, HttpPeer, Out
 from tests.mcp.mcp_peer import NEW, params, result
-from tests.mcp_run.programs import Crm, finished, served
+from tests.mcp_run.programs import Crm, finished, network, program, served
 from tests.mcp_run.test_http import value
 from tests.run.fakes import FakeApprover
 
@@ -78,5 +78,42 @@ def test_a_question_of_the_stateless_era_is_a_round_of_the_same_call(tmp_path: P
             assert json.loads(str(said)) == {"action": "accept", "content": {"size": 3}}
             assert [one.kind for one in made.spans.spans if one.kind in ("tool", "approval")] == ["approval", "tool"]
         assert len({meta["idempotencyKey"] for *_, meta in crm.called}) == 1
+
+    finished(test)
+
+
+FORM = {
+    "message": "With TOKEN?",
+    "requestedSchema": {"type": "object", "properties": {"size": {"type": "string", "description": "as in TOKEN"}}},
+}
+PAGE = {"mode": "url", "message": "Sign in", "url": "https://example.com/?t=TOKEN"}
+
+
+@pytest.mark.parametrize("asks", [FORM, PAGE])
+def test_a_question_is_shown_without_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asks: dict[str, object]) -> None:
+    """K41: the server has the credential, and may say it again in its words, in the fields of a form, and in an address."""
+    token = "tok-0123456789abcdef"
+    monkeypatch.setenv("T", token)
+    told = json.loads(json.dumps(asks).replace("TOKEN", token))
+
+    async def test() -> None:
+        crm = Crm(NEW)
+
+        async def rounds(asked: Asked, out: Out) -> None:
+            if "inputResponses" not in params(asked):
+                wanted = {"q": {"method": "elicitation/create", "params": told}}
+                await out.reply(200, result(asked, {"resultType": "input_required", "inputRequests": wanted}))
+            else:
+                await out.reply(200, result(asked, {**crm.complete, "content": []}))
+
+        crm.doing["create_ticket"] = rounds
+        approver = FakeApprover(Decision(True, "lin", "", {"size": "x"}))
+        async with HttpPeer(crm) as peer:
+            deploy = 'secret T = env("T")\n' + network(peer, ', elicitation: true, headers: ["X-Api-Key": secret("T")]')
+            async with program(tmp_path, deploy, approver=approver) as made:
+                value(await made.run("main.ticket", {"text": "x"}))
+        [request] = approver.requests
+        assert token not in repr(request)
+        assert repr(request).count("***") == (2 if asks is FORM else 1)
 
     finished(test)
