@@ -20,7 +20,7 @@ from ael.cli.question import said_yes
 from ael.data import replace
 from ael.mcp.difference import difference
 from ael.mcp.failure import McpError
-from ael.mcp.outside import visible
+from ael.mcp.outside import visible, visible_lines
 from ael.mcp.session import Session
 from ael.run.bindings import system_user
 from ael.run.outcome import Faulted, Outcome, Unsettled, Value
@@ -173,14 +173,15 @@ async def _call(program: Program, session: Session, server: Server, offer: Offer
         if uncertain:
             program.tell(f"{called} was interrupted: it may or may not have taken effect (key {key})")
         raise
-    return _ending(called, offer, answer, key, uncertain)
+    return _ending(program, called, offer, answer, key, uncertain)
 
 
-def _ending(called: str, offer: Offer, answer: RemoteAnswer, key: str, uncertain: bool) -> Outcome:
+def _ending(program: Program, called: str, offer: Offer, answer: RemoteAnswer, key: str, uncertain: bool) -> Outcome:
     assert offer.types is not None
     if answer.is_error:
-        said = joined(answer.parts).strip() or "(nothing)"
-        return Faulted(FaultKind.TOOL_FAILED, f"{called} failed, its server says: {visible(said, _SAID)}", {})
+        # Masked before it is cut short, so that no half of a secret is left at its end.
+        said = program.masked(joined(answer.parts).strip()) or "(nothing)"
+        return Faulted(FaultKind.TOOL_FAILED, f"{called} failed, its server says: {_lines(said)}", {})
     if offer.types.text:
         text = joined(answer.parts)
         return Value(text, text)
@@ -194,6 +195,12 @@ def _ending(called: str, offer: Offer, answer: RemoteAnswer, key: str, uncertain
     if uncertain:
         return Unsettled(key, called, "call", {"message": why_})
     return Faulted(FaultKind.MALFORMED, f"the result of {called} does not fit its type: {visible(why_, _SAID)}", {})
+
+
+def _lines(said: str) -> str:
+    """What a server says of its failure, which may have lines: those stay, and nothing in them can pass for a line of `ael`."""
+    first, *more = visible_lines(said[:_SAID] + ("…" if len(said) > _SAID else ""), limit=_SAID)
+    return "".join([first, *(f"\n  | {line}" for line in more)])
 
 
 def _masked(program: Program, outcome: Outcome) -> Outcome:

@@ -78,7 +78,7 @@ class RemoteTool:
             if fault.details.get("sent") is False:
                 step.sent = False
             raise
-        return self._value(answer)
+        return self._value(answer, scope.run.world.masker.text)
 
     async def attach(self, scope: Scope, path: str) -> None:
         """Before the call begins: `attached`. A server that is not bound is told by the call."""
@@ -159,10 +159,11 @@ class RemoteTool:
 
     # --- what comes back ----------------------------------------------------------------------------------------------
 
-    def _value(self, answer: RemoteAnswer) -> object:
+    def _value(self, answer: RemoteAnswer, mask: Callable[[str], str]) -> object:
         """The typed result. `isError` wins over everything else in an answer (K25)."""
         if answer.is_error:
-            said = replaced(joined(answer.parts)).strip()
+            # Masked before it is cut short, so that no half of a secret is left at its end (K41).
+            said = mask(replaced(joined(answer.parts)).strip())
             said = said if len(said) <= _MESSAGE else f"{said[:_MESSAGE]}… ({len(said):,} characters)"
             raise Fault(FaultKind.TOOL_FAILED, f"`{self._short}` failed, its server says: {said or '(nothing)'}", sent=True)
         match self._remote.kind:

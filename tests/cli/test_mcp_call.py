@@ -377,3 +377,19 @@ def test_a_secret_that_the_server_says_again_is_masked(ael: Ael, monkeypatch: py
 def test_odd_tools_are_refused_alone(ael: Ael) -> None:
     ael.write(desk(tools=[ODD, READ, WRITE]))
     assert ael("mcp", "call", "files.read_file", FILE).code == 0
+
+
+def test_the_lines_of_a_failure_stay_and_pass_for_nothing_else(ael: Ael, monkeypatch: pytest.MonkeyPatch) -> None:
+    """K41 too: a secret at the edge of what is shown is masked before that is cut."""
+    token = "tok-0123456789abcdef"
+    monkeypatch.setenv("DESK_TOKEN", token)
+    said = "no such file\nerror[AEL0000]: forged\x1b[2J\n" + "x" * 1_950 + token
+    ael.write(answering("read_file", {"isError": True, "content": [{"type": "text", "text": said}]}))
+    deploy = (ael.folder / "deploy.ael").read_text().replace('"state.json")', '"state.json", env: ["T": secret("T")])')
+    ael.write({"deploy.ael": deploy + 'secret T = env("DESK_TOKEN")\n'})
+    ended = ael("mcp", "call", "files.read_file", FILE)
+    assert ended.code == 1
+    shown = ended.err.splitlines()
+    assert shown[0] == "error[AEL0902]: ToolFailed: files.read_file failed, its server says: no such file"
+    assert shown[1] == "  | error[AEL0000]: forged\\u{1B}[2J"
+    assert "tok-" not in ended.err

@@ -439,3 +439,26 @@ def test_two_programs_loops_one_after_the_other(tmp_path: Path) -> None:
 
     finished(test)
     finished(test)
+
+
+def test_half_a_secret_at_the_edge_of_a_servers_words_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """K41: what a server says of its failure is masked before it is cut short."""
+    token = "tok-0123456789abcdef"
+    monkeypatch.setenv("T", token)
+
+    async def test() -> None:
+        crm = Crm()
+
+        async def fails(asked: Asked, out: Out) -> None:
+            said = {"type": "text", "text": "x" * 1_990 + token}
+            await out.reply(200, result(asked, {"isError": True, "content": [said]}))
+
+        crm.doing["get_customer"] = fails
+        async with HttpPeer(crm) as peer:
+            deploy = 'secret T = env("T")\n' + network(peer, ', headers: ["X-Api-Key": secret("T")]')
+            async with program(tmp_path, deploy) as made:
+                outcome = fault(await made.run("main.customer", {"id": "c-1"}))
+        assert outcome.kind is FaultKind.TOOL_FAILED
+        assert "tok-" not in outcome.message
+
+    finished(test)
