@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import select
+import sys
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -108,6 +110,16 @@ class Connection(asyncio.Protocol):
     def usable(self) -> bool:
         """Whether the next request may go out on this connection."""
         return not self.closed and self._transport is not None and not self._transport.is_closing()
+
+    def silent(self) -> bool:
+        """Whether nothing has come from the server that the loop has not seen yet: neither its end, nor bytes that nobody asked for."""
+        assert self._transport is not None
+        number = self._transport.get_extra_info("socket").fileno()
+        if sys.platform == "win32":
+            return number >= 0 and not select.select([number], (), (), 0)[0]
+        poll = select.poll()
+        poll.register(number, select.POLLIN)
+        return not poll.poll(0)
 
     def abort(self) -> None:
         """Close at once, whatever is under way."""

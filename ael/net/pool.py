@@ -19,6 +19,8 @@ if sys.platform != "win32":
 
 IDLE_SECONDS = 30.0
 """An unused connection is closed after this time; most servers close it no sooner."""
+RESTED_SECONDS = 1.0
+"""After this time an unused connection is looked at before it is used again: a loop that was held up has not heard yet of its end."""
 NAME_SECONDS = 30.0
 """How long the checked addresses of a name are used for further connections."""
 
@@ -50,8 +52,11 @@ class Pool:
         idle = self._idle.get(endpoint)
         while idle:
             connection = idle.pop()
-            if connection.usable():
+            if not connection.usable():
+                continue
+            if self._loop.time() - connection.idle_since < RESTED_SECONDS or connection.silent():
                 return connection
+            connection.abort()
         return None
 
     async def open(self, endpoint: Endpoint, tls: ssl.SSLContext | None, connect: float, until: float, fresh: bool) -> Connection:

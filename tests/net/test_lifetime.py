@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
+import threading
 import tracemalloc
 
 import pytest
 
-from ael.net.client import Client, Timeouts
+from ael.net.address import parse_endpoint
+from ael.net.client import Client, Timeouts, target
 from ael.net.failure import NetError, NetKind
 from ael.net.sse import EventStream
 from tests.net.loopback import CLOSE, Answer, Asked, Loopback, repeated, stream, whole
@@ -193,6 +196,40 @@ def test_a_request_with_an_effect_is_never_sent_twice() -> None:
         assert len(server.asked) == 2
 
     run(lambda _: next(answers), test)
+
+
+@pytest.mark.parametrize("rested", [0.0, 3600.0])
+def test_a_connection_that_ended_while_the_loop_was_held_up_is_not_used_again(
+    monkeypatch: pytest.MonkeyPatch, rested: float
+) -> None:
+    """A request with an effect: on the old connection nobody could tell whether it was carried out (K26)."""
+    monkeypatch.setattr("ael.net.pool.RESTED_SECONDS", rested)
+    closed = threading.Event()
+
+    def serve(listening: socket.socket) -> None:
+        for _ in range(2):
+            connection, _ = listening.accept()
+            with connection:
+                connection.recv(65536)
+                connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")
+            closed.set()
+
+    async def test(address: str) -> None:
+        client = Client(ALLOWED)
+        where = target(parse_endpoint(address, ALLOWED), "/x")
+        assert await ask(client, where) == (200, b"ok")
+        # The loop does not run meanwhile, as when code of the program's own holds it up.
+        assert closed.wait(10)
+        if rested:
+            await failing(NetKind.DISCONNECTED, sent=True, received=False)(where, client)
+        assert await ask(client, where) == (200, b"ok")
+        await client.close()
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        serving = threading.Thread(target=serve, args=(listening,))
+        serving.start()
+        asyncio.run(test(f"http://127.0.0.1:{listening.getsockname()[1]}"))
+        serving.join(10)
 
 
 def test_a_new_connection_that_breaks_is_not_tried_again() -> None:
