@@ -15,6 +15,8 @@ from ael.journal.schema import upgrade
 from ael.journal.writer import Unreachable
 
 WORDS = {"bytes": "BLOB", "real": "REAL", "table": ""}
+CHECKPOINT = 4_000
+"""Pages of 4 KiB in the log before they are moved into the file: rarely, since it syncs both."""
 BUSY = 10.0
 """Seconds that a commit waits for another process's."""
 NETWORK = frozenset(
@@ -59,6 +61,7 @@ class SqliteDatabase:
             except sqlite3.DatabaseError as error:
                 raise self._broken(error) from None
         self._db.execute("PRAGMA synchronous = FULL")
+        self._db.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT}")
         self.begin()
         try:
             upgrade(self, WORDS)

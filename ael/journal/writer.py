@@ -11,9 +11,9 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from queue import Empty, SimpleQueue
 from typing import Any, Protocol, TypeVar
 
-from ael.data import dataclass
 from ael.journal.durable import StoreError
 
 T = TypeVar("T")
@@ -67,15 +67,26 @@ class Database(Connection, Protocol):
 Work = Callable[[Connection], T]
 
 
-@dataclass(slots=True, eq=False)
 class _Job:
-    work: Callable[[Connection], object]
-    loop: asyncio.AbstractEventLoop
-    future: asyncio.Future[Any]
-    lazy: bool
-    since: float
-    value: object = None
-    error: BaseException | None = None
+    """A piece of work, who waits for it, and what became of it."""
+
+    __slots__ = ("error", "future", "lazy", "loop", "since", "value", "work")
+
+    def __init__(
+        self,
+        work: Callable[[Connection], object],
+        loop: asyncio.AbstractEventLoop,
+        future: asyncio.Future[Any],
+        lazy: bool,
+        since: float,
+    ) -> None:
+        self.work = work
+        self.loop = loop
+        self.future = future
+        self.lazy = lazy
+        self.since = since
+        self.value: object = None
+        self.error: BaseException | None = None
 
 
 class Writer:
@@ -88,7 +99,15 @@ class Writer:
         self._batch = batch
         self._database: Database | None = None
         self._queue: deque[_Job] = deque()
-        self._changed = threading.Condition()
+        self._bell: SimpleQueue[None] = SimpleQueue()
+        """Rung for eager work, and for lazy work when the thread sleeps without looking at the clock."""
+        self._asleep = False
+        self._idle = False
+        """Whether nothing came while the thread waited last. Its own."""
+        self._eager = 0
+        """Eager pieces in the queue."""
+        self._lock = threading.Lock()
+        """Held while the queue and what is told of it change together."""
         self._thread: threading.Thread | None = None
         self._closing = False
 
@@ -96,23 +115,28 @@ class Writer:
         """Queue work for the next commit; the future is done when that commit is. Called from an event loop."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
-        with self._changed:
+        job = _Job(work, loop, future, lazy, time.monotonic())
+        with self._lock:
             if self._closing:
                 raise StoreError("the store of the runs is closed")
-            self._queue.append(_Job(work, loop, future, lazy, time.monotonic()))
+            self._queue.append(job)
+            if not lazy:
+                self._eager += 1
+            rings = not lazy or self._asleep
+            self._asleep = False
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
                 self._thread.start()
-            elif not lazy or len(self._queue) == 1:
-                self._changed.notify()
+        if rings:
+            self._bell.put(None)
         return future
 
     async def close(self) -> None:
         """Write what waits, close the connection, end the thread."""
-        with self._changed:
+        with self._lock:
             self._closing = True
             thread = self._thread
-            self._changed.notify()
+        self._bell.put(None)
         if thread is not None:
             await asyncio.get_running_loop().run_in_executor(None, thread.join)
 
@@ -131,18 +155,27 @@ class Writer:
 
     def _next(self) -> list[_Job]:
         """What goes into the next commit; nothing when the store closes."""
-        with self._changed:
-            while True:
-                if self._queue:
-                    left = self._queue[0].since + LAZY - time.monotonic()
-                    if self._closing or left <= 0 or any(not job.lazy for job in self._queue):
-                        count = min(self._batch, len(self._queue))
-                        return [self._queue.popleft() for _ in range(count)]
-                    self._changed.wait(left)
+        while True:
+            wait: float | None = LAZY
+            with self._lock:
+                queue = self._queue
+                if queue:
+                    wait = queue[0].since + LAZY - time.monotonic()
+                    if self._closing or self._eager or wait <= 0:
+                        batch = [queue.popleft() for _ in range(min(self._batch, len(queue)))]
+                        self._eager -= sum([not job.lazy for job in batch])
+                        return batch
                 elif self._closing:
                     return []
-                else:
-                    self._changed.wait()
+                elif self._idle:
+                    # Nothing came for a while: the next piece of work rings, be it lazy.
+                    wait = None
+                    self._asleep = True
+            try:
+                self._bell.get(timeout=wait)
+                self._idle = False
+            except Empty:
+                self._idle = not self._queue
 
     def _write(self, batch: list[_Job]) -> None:
         """One transaction for all; where one of them fails, one for each."""
