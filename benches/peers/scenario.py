@@ -65,8 +65,7 @@ def calls_op(
 
     ``start`` connects, before the first measurement; ``work`` makes that many calls.
     """
-    loop = asyncio.new_event_loop()
-    started = False
+    loop: asyncio.AbstractEventLoop | None = None
 
     async def task(calls: int, repeats: int) -> None:
         for _ in range(repeats):
@@ -76,12 +75,13 @@ def calls_op(
         await asyncio.gather(*(task(calls, repeats) for _ in range(at_once)))
 
     def op(request: Mapping[str, Any]) -> Mapping[str, Any]:
-        nonlocal started
-        if not started:
+        nonlocal loop
+        if loop is None:
+            loop = asyncio.new_event_loop()
             loop.run_until_complete(start())
-            started = True
+        run = loop.run_until_complete
         at_once, calls, repeats = int(request["at_once"]), int(request["calls"]), int(request["repeats"])
-        seconds = cpu_of(lambda: loop.run_until_complete(all_tasks(at_once, calls, repeats)))
+        seconds = cpu_of(lambda: run(all_tasks(at_once, calls, repeats)))
         return {"ms": seconds * 1000 / (at_once * calls * repeats)}
 
     return op
