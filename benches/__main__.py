@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 
 from benches.harness import Row
-from benches.suite import check, decode, http, mcp, memory, plain, turns
+from benches.suite import check, decode, durable, http, mcp, memory, plain, turns
 
 BENCHMARKS: dict[str, Callable[[bool], Iterator[Row]]] = {
     "turns": turns.rows,
@@ -19,6 +19,7 @@ BENCHMARKS: dict[str, Callable[[bool], Iterator[Row]]] = {
     "decode": decode.rows,
     "check": check.rows,
     "memory": memory.rows,
+    "durable": durable.rows,
     "mcp": mcp.rows,
 }
 

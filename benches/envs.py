@@ -38,6 +38,8 @@ OPENAI_AGENTS = Peer("openai_agents", ("openai-agents==0.24.0", "openai==3.57.0"
 BAML = Peer("baml", ("baml-py==0.226.3", "pydantic==2.14.4", "typing-extensions"), slow=False)
 PYDANTIC = Peer("pydantic", ("pydantic==2.14.4", "pydantic-core==2.50.5"), slow=False)
 MCP_SDK = Peer("mcp_sdk", ("mcp==2.3.0", "uvicorn==0.54.0"), slow=False)
+LANGGRAPH_SQLITE = Peer("langgraph_sqlite", ("langgraph==1.2.24", "langgraph-checkpoint-sqlite==3.1.2", "langchain-core==1.8.3"))
+DBOS = Peer("dbos", ("dbos==3.4.0",))
 PEERS = (LANGGRAPH, PYDANTIC_AI, OPENAI_AGENTS, BAML, PYDANTIC, MCP_SDK)
 
 

@@ -152,6 +152,9 @@ class ForkJournal:
     def active(self) -> float:
         return self._inner.active
 
+    def hurry(self) -> None:
+        self._inner.hurry()
+
     def entries(self) -> list[Entry]:
         return self._inner.entries()
 

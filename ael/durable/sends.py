@@ -119,6 +119,9 @@ class _Told:
     def begin(self) -> None:
         self._inner.begin()
 
+    def hurry(self) -> None:
+        self._inner.hurry()
+
     def entries(self) -> list[Entry]:
         return self._inner.entries()
 

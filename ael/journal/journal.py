@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from json.encoder import encode_basestring_ascii
 from typing import Any
 
 from ael.journal import form
@@ -68,6 +70,10 @@ class HeldJournal:
         written.add_done_callback(self._seen)
         return written  # type: ignore[return-value]
 
+    def hurry(self) -> None:
+        with suppress(StoreError):  # a store that is closed has written what waited
+            self._submit(_nothing).add_done_callback(self._seen)
+
     @property
     def begun(self) -> bool:
         """Whether the store knows of this run: a new one is made with its first record."""
@@ -82,6 +88,11 @@ class HeldJournal:
     def _seen(self, written: asyncio.Future[bool]) -> None:
         if not written.cancelled() and (error := written.exception()) is not None:
             self.lost = self.lost or error
+
+
+def _nothing(db: Connection) -> bool:
+    """Work that only asks for a commit."""
+    return True
 
 
 def put(run: str, epoch: int, seq: int, entry: Entry) -> Work[bool]:
@@ -131,9 +142,14 @@ def to_row(entry: Entry) -> tuple[object, ...]:
         None if entry.ending is None else entry.ending.value,
         entry.at,
         entry.active,
-        json.dumps(entry.taint) if entry.taint else _NOTHING,
-        json.dumps(entry.derived) if entry.derived else _NOTHING,
+        _names(entry.taint),
+        _names(entry.derived),
     )
+
+
+def _names(names: tuple[str, ...]) -> str:
+    """A JSON list of strings: made of each, which costs a tenth of an encoder for the list."""
+    return f"[{', '.join(map(encode_basestring_ascii, names))}]" if names else _NOTHING
 
 
 def from_row(row: tuple[Any, ...]) -> Entry:

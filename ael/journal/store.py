@@ -30,6 +30,9 @@ class RunJournal(Protocol):
         proposes, begins with `started`, and a built-in effect, which sends nothing, is answered at once.
         """
 
+    def hurry(self) -> None:
+        """Write now what waits for others to share a commit with: somebody waits for it."""
+
     def entries(self) -> list[Entry]:
         """All records in the order written."""
 
