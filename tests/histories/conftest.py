@@ -1,0 +1,3 @@
+from tests.journal.places import place, server
+
+__all__ = ["place", "server"]
