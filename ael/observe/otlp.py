@@ -63,6 +63,10 @@ class OtlpSink:
         closing = threading.Thread(target=self._processor.shutdown, name="ael-otlp-close", daemon=True)
         closing.start()
         closing.join(FLUSH)
+        if closing.is_alive():
+            # What still waits to try again is told that it is over, so that no thread goes on behind the run.
+            self._counting.shutdown()
+            closing.join(_LAST)
         lost = self.given - self._counting.sent
         if not lost:
             return None
@@ -123,3 +127,5 @@ class _Counting(SpanExporter):
 
 def _context(trace: str, id: str) -> SpanContext:
     return SpanContext(int(trace, 16), int(id, 16), False, TraceFlags(TraceFlags.SAMPLED))
+_LAST = 0.25
+"""Seconds for an export that was told to stop."""

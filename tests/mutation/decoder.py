@@ -49,8 +49,8 @@ MUTATIONS = (
         "K09",
         "the refusal of a number written as text",
         "ael/types/decode_leaf.py",
-        'f"if type({x}) is not int: {kind}"',
-        'f"if type({x}) not in (int, str): {kind}"',
+        'f" {out} = whole({x})",\n',
+        'f" {out} = int({x}) if type({x}) is str else whole({x})",\n',
         "tests/types/test_decode.py",
     ),
     Mutation(
@@ -153,8 +153,8 @@ MUTATIONS = (
         "K17",
         "the mark of a closed record in its schema",
         "ael/types/schema.py",
-        "if not is_open:\n            made[",
-        "if is_open:\n            made[",
+        "if other is None:\n            made[",
+        "if other is not None:\n            made[",
         "tests/types/test_schema.py::TestK17",
     ),
     Mutation(

@@ -283,14 +283,14 @@ node main(words: List<String>) -> String
 @pytest.mark.feature("D2")
 def test_an_uncertain_operation_reaches_the_code_that_has_to_meet_it(tmp_path: Path) -> None:
     """An `extern` that loses its connection after it may have acted."""
-    (tmp_path / "bank.py").write_text("def send(amount):\n    raise ConnectionResetError('lost')\n")
+    (tmp_path / "lost_bank.py").write_text("def send(amount):\n    raise ConnectionResetError('lost')\n")
     text = """
 permission pay
 /// Send money.
 tool send(amount: Int) -> String
   needs pay
   repeat never
-  extern "bank:send"
+  extern "lost_bank:send"
 
 node main(amount: Int) -> String
   grants pay
@@ -304,7 +304,7 @@ node bare(amount: Int) -> String fails Uncertain
 }
 """
     program, bag = open_files(
-        tmp_path, {"pack.ael": 'pack bank_test {\n  version "0.1.0"\n  extern "bank"\n}\n', "main.ael": text}, "main.ael"
+        tmp_path, {"pack.ael": 'pack bank_test {\n  version "0.1.0"\n  extern "lost_bank"\n}\n', "main.ael": text}, "main.ael"
     )
     if program is None:
         pytest.fail(str([f"{d.code} {d.message}" for d in bag.sorted()]))
