@@ -127,5 +127,7 @@ class _Counting(SpanExporter):
 
 def _context(trace: str, id: str) -> SpanContext:
     return SpanContext(int(trace, 16), int(id, 16), False, TraceFlags(TraceFlags.SAMPLED))
+
+
 _LAST = 0.25
 """Seconds for an export that was told to stop."""
