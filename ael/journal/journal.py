@@ -66,13 +66,12 @@ class HeldJournal:
         self._last[entry.path] = entry
         self._entries.append(entry)
         work = put(self._run, self._epoch, seq, entry)
-        written = self._submit(work, lazy=entry.state is not State.STARTED)
-        written.add_done_callback(self._seen)
+        written = self._submit(work, lazy=entry.state is not State.STARTED, failed=self._failed)
         return written  # type: ignore[return-value]
 
     def hurry(self) -> None:
         with suppress(StoreError):  # a store that is closed has written what waited
-            self._submit(_nothing).add_done_callback(self._seen)
+            self._submit(_nothing, failed=self._failed)
 
     @property
     def begun(self) -> bool:
@@ -83,11 +82,10 @@ class HeldJournal:
         """Make a new run known to the store, in the same commit as what follows."""
         if self._begin is not None:
             work, self._begin = self._begin, None
-            self._submit(work, lazy=True).add_done_callback(self._seen)
+            self._submit(work, lazy=True, failed=self._failed)
 
-    def _seen(self, written: asyncio.Future[bool]) -> None:
-        if not written.cancelled() and (error := written.exception()) is not None:
-            self.lost = self.lost or error
+    def _failed(self, error: BaseException) -> None:
+        self.lost = self.lost or error
 
 
 def _nothing(db: Connection) -> bool:

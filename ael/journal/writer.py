@@ -70,7 +70,7 @@ Work = Callable[[Connection], T]
 class _Job:
     """A piece of work, who waits for it, and what became of it."""
 
-    __slots__ = ("error", "future", "lazy", "loop", "since", "value", "work")
+    __slots__ = ("error", "failed", "future", "lazy", "loop", "since", "value", "work")
 
     def __init__(
         self,
@@ -79,12 +79,14 @@ class _Job:
         future: asyncio.Future[Any],
         lazy: bool,
         since: float,
+        failed: Callable[[BaseException], None] | None,
     ) -> None:
         self.work = work
         self.loop = loop
         self.future = future
         self.lazy = lazy
         self.since = since
+        self.failed = failed
         self.value: object = None
         self.error: BaseException | None = None
 
@@ -111,11 +113,16 @@ class Writer:
         self._thread: threading.Thread | None = None
         self._closing = False
 
-    def submit(self, work: Work[T], *, lazy: bool = False) -> asyncio.Future[T]:
-        """Queue work for the next commit; the future is done when that commit is. Called from an event loop."""
+    def submit(
+        self, work: Work[T], *, lazy: bool = False, failed: Callable[[BaseException], None] | None = None
+    ) -> asyncio.Future[T]:
+        """Queue work for the next commit; the future is done when that commit is. Called from an event loop.
+
+        `failed` is called there with what went wrong, before anybody who waits goes on; then nobody needs to.
+        """
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
-        job = _Job(work, loop, future, lazy, time.monotonic())
+        job = _Job(work, loop, future, lazy, time.monotonic(), failed)
         with self._lock:
             if self._closing:
                 raise StoreError("the store of the runs is closed")
@@ -239,9 +246,13 @@ def _resolve(batch: list[_Job]) -> None:
 
 def _set(jobs: list[_Job]) -> None:
     for job in jobs:
+        if job.error is not None and job.failed is not None:
+            job.failed(job.error)
         if job.future.done():
             continue
         if job.error is not None:
             job.future.set_exception(job.error)
+            if job.failed is not None:
+                job.future.exception()  # seen: it is not reported as forgotten
         else:
             job.future.set_result(job.value)

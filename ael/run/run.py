@@ -68,6 +68,7 @@ class Run:
         "tenant",
         "trace",
         "uncertain",
+        "unwritten",
         "workers",
         "world",
     )
@@ -119,6 +120,8 @@ class Run:
         self._on_event = on_event
         self._feeds: list[Feed] = []
         self._pending: set[asyncio.Future[Any]] = set()
+        self.unwritten: asyncio.Future[Any] | None = None
+        """The newest record whose commit nobody waits for: commits keep the order, so what came before is written with it."""
         self._started = world.clock.monotonic()
         self._task: asyncio.Task[Outcome] | None = None
         self._ended: asyncio.Future[Outcome] | None = None
@@ -249,7 +252,7 @@ class Run:
         """Journal a record that nothing waits for."""
         waiting = self.journal.append(entry)
         if waiting is not None:
-            self.hold(asyncio.ensure_future(waiting))
+            self.unwritten = asyncio.ensure_future(waiting)
 
     def hold(self, future: asyncio.Future[Any]) -> None:
         """Something started outside that has to end before the run does: it is joined, for at most `GRACE` seconds."""
@@ -258,10 +261,12 @@ class Run:
 
     async def join(self) -> int:
         """Wait for what was started; the number of calls that did not end in time."""
-        if not self._pending:
+        unwritten = self.unwritten
+        pending = self._pending if unwritten is None or unwritten.done() else {*self._pending, unwritten}
+        if not pending:
             return 0
         self.journal.hurry()
-        _, open_calls = await asyncio.wait(self._pending, timeout=GRACE)
+        _, open_calls = await asyncio.wait(pending, timeout=GRACE)
         return len(open_calls)
 
     def checkpoint(self, deadline: Deadline) -> None:
