@@ -66,8 +66,7 @@ class HeldJournal:
         self._last[entry.path] = entry
         self._entries.append(entry)
         work = put(self._run, self._epoch, seq, entry)
-        written = self._submit(work, lazy=entry.state is not State.STARTED, failed=self._failed)
-        return written  # type: ignore[return-value]
+        return self._submit(work, lazy=entry.state is not State.STARTED, failed=self._failed)  # type: ignore[return-value]
 
     def hurry(self) -> None:
         with suppress(StoreError):  # a store that is closed has written what waited
