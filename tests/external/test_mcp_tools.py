@@ -14,7 +14,7 @@ needs_corpus = pytest.mark.skipif(
     FOLDER is None, reason="not run: 2,591 real tool definitions of 96 servers (set AEL_CORPUS to the folder with `mcp-tools`)"
 )
 SHARDS = 24
-VALUES, CHANGES = 2, 16
+VALUES, CHANGES = 2, 12
 
 
 @needs_corpus
