@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,9 +30,20 @@ def port() -> Iterator[int]:
     with subprocess.Popen([sys.executable, SERVER, "http"], stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         try:
-            yield int(server.stdout.readline())
+            number = int(server.stdout.readline())
+            _listening(number)
+            yield number
         finally:
             server.terminate()
+
+
+def _listening(port: int) -> None:
+    """Wait until the server takes connections: it tells its port a little earlier."""
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            return
+        time.sleep(0.02)
 
 
 def where(way: str, port: int) -> Endpoint:
