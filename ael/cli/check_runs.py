@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ael.cli.progress import clean
-from ael.cli.report import report
+from ael.cli.report import report, tell
 from ael.cli.runs_list import table, when
 from ael.diagnostics.diagnostic import Bag
 from ael.durable.pinned import bound_of
@@ -34,10 +34,10 @@ def against_runs(paths: Sequence[Path]) -> int:
         try:
             broken = asyncio.run(_broken(opened))
         except HostError as error:
-            print(f"error[{error.code}]: {error.message}", *(f"  = {note}" for note in error.notes), sep="\n", file=sys.stderr)
+            tell(error.code, error.message, *error.notes)
             return 2
         except StoreError as error:
-            print(f"error[AEL0904]: {error}", file=sys.stderr)
+            tell("AEL0904", str(error))
             return 2
         if broken:
             code = 1

@@ -22,9 +22,8 @@ from contextlib import closing
 from pathlib import Path
 
 from ael.cli.approve import FixedApprover
-from ael.cli.execute import tell
 from ael.cli.progress import clean, json_text
-from ael.cli.runs_open import told
+from ael.cli.report import tell, told
 from ael.data import dataclass, field, replace
 from ael.durable.lives import Point, main
 from ael.durable.proof import Crashed, Life, Proof, answered, prove
@@ -54,12 +53,12 @@ def crash(opened: Opened, entry: str, values: Mapping[str, object], args: argpar
         return 2
     at = _wanted(args.crash_at)
     if at is None:
-        print("error[AEL0841]: `--crash-at` takes the number of a record from 1 on, or `every`", file=sys.stderr)
+        tell("AEL0841", "`--crash-at` takes the number of a record from 1 on, or `every`")
         return 2
     try:
         open_host(opened, entry, approver=None)
     except HostError as error:
-        tell(error)
+        tell(error.code, error.message, *error.notes)
         return 2
     folder = Path(tempfile.mkdtemp(prefix="ael-crash-"))
     try:

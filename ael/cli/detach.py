@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Mapping
 
-from ael.cli.execute import tell
+from ael.cli.report import tell
 from ael.durable.execute import Execution, new_owner
 from ael.durable.pinned import bound_of
 from ael.host import HostError, open_preview
@@ -35,18 +35,17 @@ def detach(opened: Opened, entry: str, values: Mapping[str, object], args: argpa
     try:
         store = open_runs(opened.deployment, Secrets(opened.deployment), warnings)
     except HostError as error:
-        tell(error)
+        tell(error.code, error.message, *error.notes)
         return 2
     if store is None:
-        print("error[AEL0904]: there is no store to leave the run in: it would end with this command", file=sys.stderr)
-        for note in warnings or ['write where runs are kept: `runs = sqlite("runs.db")` or `postgres(secret("RUNS_DB"))`']:
-            print(f"  = {note}", file=sys.stderr)
+        kept = 'write where runs are kept: `runs = sqlite("runs.db")` or `postgres(secret("RUNS_DB"))`'
+        tell("AEL0904", "there is no store to leave the run in: it would end with this command", *(warnings or [kept]))
         return 2
     engine = open_preview(opened, frozenset()).engine
     try:
         decoded(engine.input(entry), values)
     except DecodeError as error:
-        print(f"error[AEL0841]: the input does not fit: {error.text}", file=sys.stderr)
+        tell("AEL0841", f"the input does not fit: {error.text}")
         return 2
     execution = Execution(engine, store, new_owner(), opened.deployment.runs.lease, bound_of(opened))
     options = Options(run=args.run_id, **({} if args.tenant is None else {"tenant": args.tenant}))
@@ -60,7 +59,7 @@ def detach(opened: Opened, entry: str, values: Mapping[str, object], args: argpa
     try:
         run, new = asyncio.run(made())
     except StoreError as error:
-        print(f"error[AEL0904]: {error}", file=sys.stderr)
+        tell("AEL0904", str(error))
         return 1
     print(run)
     if not new:

@@ -10,11 +10,11 @@ import sys
 from collections.abc import Mapping
 
 from ael.cli.approve import TerminalApprover
-from ael.cli.execute import print_outcome
 from ael.cli.mcp_error import CommandError
 from ael.cli.mcp_listener import Asking
 from ael.cli.mcp_offer import Offer, signature, why
 from ael.cli.mcp_open import Listed, Program, Server, open_program
+from ael.cli.outcome import print_outcome
 from ael.cli.progress import clean
 from ael.cli.question import said_yes
 from ael.data import replace

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ael.cli.report import told
+
 
 class Stopped(Exception):
     """A command that ends with what it has told already."""
@@ -22,9 +24,8 @@ class CommandError(Exception):
         self.exit_code = exit_code
 
     def text(self) -> str:
-        """As it is printed; a note that begins with blanks is a quotation."""
-        notes = (f"  {note}" if note.startswith("  ") else f"  = {note}" for note in self.notes)
-        return "\n".join([f"error[{self.code}]: {self.message}", *notes])
+        """As it is printed."""
+        return told(self.code, self.message, *self.notes)
 
     def but(self, note: str) -> CommandError:
         """The same with one more note."""

@@ -20,6 +20,7 @@ from pathlib import Path
 from ael.check.program import CheckedProgram
 from ael.cli.flags import InputError
 from ael.cli.progress import clean
+from ael.cli.report import told
 from ael.cli.start import start
 from ael.project.entry import EntryError, choose
 from ael.project.program import Opened
@@ -100,7 +101,7 @@ async def _show(opened: Opened, node: str, signature: Signature, values: Mapping
         except DecodeError as error:
             raise InputError(f"the input does not fit: {error.text}") from None
         except Fault as fault:
-            print(clean(f"error[AEL0902]: {fault.kind.value}: {fault.message}"), file=sys.stderr)
+            print(clean(told("AEL0902", f"{fault.kind.value}: {fault.message}")), file=sys.stderr)
             return 1
     print(json.dumps(plain(prompt), ensure_ascii=False, indent=2) if whole else clean(text(prompt)))
     return 0

@@ -27,6 +27,16 @@ def report(bag: Bag, form: Format = "text") -> int:
     return 2 if bag.errors else 0
 
 
+def told(code: str, message: str, *notes: str) -> str:
+    """An error that has no place in a source, as every command prints it. A note that begins with blanks is a quotation."""
+    return "\n".join([f"error[{code}]: {message}", *(f"  {note}" if note.startswith("  ") else f"  = {note}" for note in notes)])
+
+
+def tell(code: str, message: str, *notes: str) -> None:
+    """Print such an error on standard error."""
+    print(told(code, message, *notes), file=sys.stderr)
+
+
 def _machine(found: Sequence[Diagnostic], form: Format) -> str:
     from ael.diagnostics.export import to_github, to_json, to_sarif
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 
-from ael.cli.runs_open import Stopped, found, opened, told
+from ael.cli.report import told
+from ael.cli.runs_open import Stopped, found, opened
 
 
 async def act(args: argparse.Namespace) -> int:

@@ -6,7 +6,8 @@ import argparse
 import sys
 import time
 
-from ael.cli.runs_open import Stopped, found, opened, program_at, told
+from ael.cli.report import told
+from ael.cli.runs_open import Stopped, found, opened, program_at
 from ael.durable.decide import Open, decide, find, settle
 from ael.project.program import Opened
 from ael.run.bindings import system_user

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from importlib import import_module
 
-from ael.cli.runs_open import Stopped, found, opened, program_at, told
+from ael.cli.report import told
+from ael.cli.runs_open import Stopped, found, opened, program_at
 from ael.data import replace
 from ael.durable.execute import Execution, new_owner
 from ael.durable.forking import forked

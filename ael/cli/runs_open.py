@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from ael.cli.report import report
+from ael.cli.report import report, told
 from ael.diagnostics.diagnostic import Bag
 from ael.durable.decide import DecideError
 from ael.hosting.failure import HostError
@@ -79,11 +79,6 @@ def program_at(path: Path, deploy: str | None) -> Opened:
 def _missing(deployment: Deployment) -> bool:
     """Whether there is no file yet: looking at runs makes none."""
     return deployment.runs.kind == "sqlite" and not Path(deployment.folder, deployment.runs.path).exists()
-
-
-def told(code: str, message: str, *notes: str) -> str:
-    """An error as every command prints it."""
-    return "\n".join([f"error[{code}]: {message}", *(f"  = {note}" for note in notes)])
 
 
 async def found(store: DurableStore, text: str) -> RunRow:

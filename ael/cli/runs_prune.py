@@ -7,7 +7,8 @@ import re
 import sys
 import time
 
-from ael.cli.runs_open import Stopped, opened, told
+from ael.cli.report import told
+from ael.cli.runs_open import Stopped, opened
 
 _UNITS = {"s": 1, "min": 60, "h": 3_600, "d": 86_400}
 _LENGTH = re.compile(r"(\d{1,9})(s|min|h|d)")

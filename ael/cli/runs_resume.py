@@ -9,11 +9,12 @@ import sys
 import time
 
 from ael.cli.approve import TerminalApprover
-from ael.cli.execute import INTERRUPTED, Interrupt, caught, print_outcome, released
+from ael.cli.interrupt import Interrupt, caught, released
+from ael.cli.outcome import INTERRUPTED, print_outcome
 from ael.cli.progress import Progress, clean
-from ael.cli.report import use_colour
+from ael.cli.report import told, use_colour
 from ael.cli.runs_fork import with_models
-from ael.cli.runs_open import Stopped, found, opened, program_at, told
+from ael.cli.runs_open import Stopped, found, opened, program_at
 from ael.data import replace
 from ael.durable.execute import Execution, Taken, execution_of, options_of
 from ael.durable.fork import ForkJournal, fork_of

@@ -8,9 +8,10 @@ import time
 from collections.abc import Mapping
 from typing import cast
 
-from ael.cli.execute import INTERRUPTED, PARKED, print_outcome
+from ael.cli.outcome import INTERRUPTED, PARKED, print_outcome
 from ael.cli.progress import json_text
-from ael.cli.runs_open import Stopped, found, opened, told
+from ael.cli.report import told
+from ael.cli.runs_open import Stopped, found, opened
 from ael.cli.runs_prune import seconds_of
 from ael.journal.durable import RunRow, RunState
 from ael.run.outcome import DeclaredError, Faulted, Outcome, Unsettled, Value

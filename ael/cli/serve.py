@@ -16,7 +16,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
-from ael.cli.report import report
+from ael.cli.report import report, tell, told
 from ael.diagnostics.diagnostic import Bag
 from ael.project.program import Opened, open_program
 
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         return int(server.serve(opened, where, args.node))
     except host_error as error:
-        import_module("ael.cli.execute").tell(error)
+        tell(error.code, error.message, *error.notes)
         return 2
 
 
@@ -74,8 +74,9 @@ def _refusal(opened: Opened) -> str | None:
     pack = opened.project.pack
     if pack is None or PACKAGE not in pack.uses:
         where = "its `pack.ael`" if pack is not None else "a `pack.ael` beside it: `pack NAME { uses server/mcp }`"
-        return f"error[AEL0870]: this program does not use `{PACKAGE}`, so it is not served\n  = add `uses {PACKAGE}` to {where}"
+        return told("AEL0870", f"this program does not use `{PACKAGE}`, so it is not served", f"add `uses {PACKAGE}` to {where}")
     missing = [name for name in ("mcp", "uvicorn") if find_spec(name) is None]
     if missing:
-        return f"error[AEL0874]: serving needs packages that are not installed: {', '.join(missing)}\n  = pip install 'ael-lang[serve]'"
+        needs = f"serving needs packages that are not installed: {', '.join(missing)}"
+        return told("AEL0874", needs, "pip install 'ael-lang[serve]'")
     return None

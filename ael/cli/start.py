@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Mapping
 
 from ael.check.program import CheckedProgram
 from ael.cli.flags import InputError, collect, usage
-from ael.cli.report import report
+from ael.cli.report import report, tell
 from ael.diagnostics.diagnostic import Bag
 from ael.project.entry import EntryError
 from ael.project.program import Opened, open_program
@@ -33,7 +32,7 @@ def start(
             return 0
         return go(opened, entry, collect(args.rest, args.input, signature, opened.program.definitions))
     except EntryError as error:
-        print(f"error[AEL0840]: {error}", file=sys.stderr)
+        tell("AEL0840", str(error))
     except InputError as error:
-        print(f"error[AEL0841]: {error}", file=sys.stderr)
+        tell("AEL0841", str(error))
     return 2

@@ -7,8 +7,9 @@ import sys
 import time
 
 from ael.cli.progress import clean, json_text
+from ael.cli.report import told
 from ael.cli.runs_list import row_json, table, when
-from ael.cli.runs_open import Stopped, found, opened, told
+from ael.cli.runs_open import Stopped, found, opened
 from ael.cli.trace import lines, plain
 from ael.diagnostics.diagnostic import Bag
 from ael.hosting.failure import HostError

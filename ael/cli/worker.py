@@ -19,7 +19,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
-from ael.cli.report import report
+from ael.cli.report import report, tell
 from ael.diagnostics.diagnostic import Bag
 from ael.project.program import open_program
 
@@ -52,8 +52,7 @@ def run(args: argparse.Namespace) -> int:
             return 2
         missing = [name for name in ("mcp", "uvicorn") if find_spec(name) is None]
         if missing:
-            print(f"error[AEL0874]: deciding over HTTP needs packages: {', '.join(missing)}", file=sys.stderr)
-            print("  = pip install 'ael-lang[serve]'", file=sys.stderr)
+            tell("AEL0874", f"deciding over HTTP needs packages: {', '.join(missing)}", "pip install 'ael-lang[serve]'")
             return 2
     bag = Bag()
     opened = open_program(args.path, bag, deploy=args.deploy)

@@ -12,8 +12,9 @@ from importlib import import_module
 from types import FrameType
 from typing import Any
 
-from ael.cli.execute import caught, released, tell
+from ael.cli.interrupt import caught, released
 from ael.cli.progress import clean
+from ael.cli.report import tell
 from ael.durable.execute import execution_of
 from ael.durable.worker import Refused, Worker
 from ael.host import Host, HostError, open_host
@@ -30,18 +31,18 @@ def work(opened: Opened, args: argparse.Namespace) -> int:
         also = [caller.secret for caller in opened.deployment.serving.callers.values()] if args.decide is not None else []
         host = open_host(opened, also=also, durable=True)
     except HostError as error:
-        tell(error)
+        tell(error.code, error.message, *error.notes)
         return 2
     for warning in host.warnings:
         print(f"warning: {warning}", file=sys.stderr)
     if host.store is None:
-        print("error[AEL0904]: the deployment keeps runs in memory, where no worker finds them", file=sys.stderr)
-        print('  = write where they are kept: `runs = sqlite("runs.db")` or `postgres(secret("RUNS_DB"))`', file=sys.stderr)
+        kept = 'write where they are kept: `runs = sqlite("runs.db")` or `postgres(secret("RUNS_DB"))`'
+        tell("AEL0904", "the deployment keeps runs in memory, where no worker finds them", kept)
         return 2
     try:
         return asyncio.run(_work(host, args))
     except HostError as error:
-        tell(error)
+        tell(error.code, error.message, *error.notes)
         return 2
 
 
