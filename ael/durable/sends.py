@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import json
 import os
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Literal, NamedTuple, cast
@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple, cast
 from ael.data import replace
 from ael.journal.durable import HeldRun
 from ael.journal.entry import Entry, Header, Kind, State
+from ael.models.wrapped import WrappedConversation, WrappedProvider
 from ael.run.bindings import Bindings
 from ael.run.ports import (
     CallContext,
@@ -24,17 +25,13 @@ from ael.run.ports import (
     ModelEvent,
     ModelProvider,
     ModelTurn,
-    Opaque,
     Question,
     RemoteAnswer,
     RemoteServer,
     Reply,
-    Resumable,
     StorePort,
-    ToolAnswer,
 )  # fmt: skip
 from ael.types.spec import RemoteSpec
-from ael.types.value import File
 
 Phase = Literal["send", "sent"]
 
@@ -137,58 +134,26 @@ class _Told:
         return self._inner.append(entry)
 
 
-class _Provider:
+class _Provider(WrappedProvider):
     def __init__(self, inner: ModelProvider, sends: Sends, asking: ContextVar[str]) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._sends = sends
         self._asking = asking
-
-    @property
-    def name(self) -> str:
-        return self._inner.name
-
-    @property
-    def window(self) -> int | None:
-        return self._inner.window
-
-    @property
-    def max_output(self) -> int:
-        return self._inner.max_output
 
     def converse(self, spec: ConversationSpec) -> Conversation:
         return _Conversation(self._inner.converse(spec), spec.model, self._sends, self._asking)
 
-    def given(self, opaque: Opaque) -> None:
-        if isinstance(self._inner, Resumable):
-            self._inner.given(opaque)
 
-    async def close(self) -> None:
-        await self._inner.close()
-
-
-class _Conversation:
+class _Conversation(WrappedConversation):
     def __init__(self, inner: Conversation, model: str, sends: Sends, asking: ContextVar[str]) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._model = model
         self._sends = sends
         self._asking = asking
 
-    @property
-    def size(self) -> int:
-        return self._inner.size
-
-    def user(self, text: str, files: Sequence[File] = ()) -> None:
-        self._inner.user(text, files)
-
-    def turn(self, turn: ModelTurn) -> None:
-        self._inner.turn(turn)
-
-    def answers(self, answers: Sequence[ToolAnswer]) -> None:
-        self._inner.answers(answers)
-
     async def ask(self, max_tokens: int, last: bool, on_event: Callable[[ModelEvent], None] | None) -> ModelTurn:
         self._sends.note(Send("model", self._asking.get(), self._model, ""))
-        turn = await self._inner.ask(max_tokens, last, on_event)
+        turn = await super().ask(max_tokens, last, on_event)
         self._sends.after()
         return turn
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from ael.models.recording import Entry, RecordingError, Trail, beginning, line, read
 from ael.models.registry import Binding, BindingError, ProviderInfo, open_provider
 from ael.models.scripted import emit
+from ael.models.wrapped import WrappedConversation, WrappedProvider
 from ael.net.redact import Redactor
 from ael.run.ports import (
     Conversation,
@@ -47,34 +48,19 @@ def create(binding: Binding, info: ProviderInfo) -> ModelProvider:
         raise BindingError(str(problem)) from None
 
 
-class RecordingProvider:
+class RecordingProvider(WrappedProvider):
     """Passes everything on to the model that it wraps, and writes down what comes back."""
 
     def __init__(self, inner: ModelProvider, path: Path, redact: Redactor, binding: Binding) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._path = path
         self._redact = redact
         self._binding = binding
         self._begun = False
 
-    @property
-    def name(self) -> str:
-        return self._inner.name
-
-    @property
-    def window(self) -> int | None:
-        return self._inner.window
-
-    @property
-    def max_output(self) -> int:
-        return self._inner.max_output
-
     def converse(self, spec: ConversationSpec) -> RecordingConversation:
         own = replace(spec, model=self._binding.model or spec.model, settings=self._binding.settings)
         return RecordingConversation(self, self._inner.converse(own), spec)
-
-    async def close(self) -> None:
-        await self._inner.close()
 
     def write(self, entry: Entry) -> None:
         """Append an entry; the first one begins the file anew. A secret that a model repeats is masked."""
@@ -86,36 +72,32 @@ class RecordingProvider:
         self._begun = True
 
 
-class RecordingConversation:
+class RecordingConversation(WrappedConversation):
     """A conversation that is written down."""
 
     def __init__(self, provider: RecordingProvider, inner: Conversation, spec: ConversationSpec) -> None:
+        super().__init__(inner)
         self._provider = provider
-        self._inner = inner
         self._trail = Trail(spec)
         self._written = 0
 
-    @property
-    def size(self) -> int:
-        return self._inner.size
-
     def user(self, text: str, files: Sequence[File] = ()) -> None:
-        self._inner.user(text, files)
+        super().user(text, files)
         self._trail.user(text, files)
 
     def turn(self, turn: ModelTurn) -> None:
-        self._inner.turn(turn)
+        super().turn(turn)
         self._trail.turn(turn)
 
     def answers(self, answers: Sequence[ToolAnswer]) -> None:
-        self._inner.answers(answers)
+        super().answers(answers)
         self._trail.answers(answers)
 
     async def ask(self, max_tokens: int, last: bool, on_event: Callable[[ModelEvent], None] | None) -> ModelTurn:
         request, steps = self._trail.request(last), tuple(self._trail.steps[self._written :])
         self._written += len(steps)
         try:
-            turn = await self._inner.ask(max_tokens, last, on_event)
+            turn = await super().ask(max_tokens, last, on_event)
         except ModelError as error:
             self._provider.write(Entry(request, steps, None, error))
             raise
