@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from ael.data import dataclass, field, replace
 from ael.durable.fork import ForkJournal, fork_of
 from ael.durable.pinned import Bound, bound_of, differences
 from ael.host import Host
-from ael.journal.durable import DurableStore, Fenced, Held, StoreError
+from ael.journal.durable import DurableStore, Fenced, Held, Pulse, StoreError
 from ael.journal.store import RunJournal
 from ael.run.bindings import Options
 from ael.run.engine import Engine
@@ -93,7 +93,7 @@ class Execution:
 
     async def conclude(self, held: Held, run: Run) -> Outcome:
         """Wait for the end of an execution, and record it. Raises `Taken`, and `StoreError` when the store is gone."""
-        beat = asyncio.ensure_future(self._beat(held, run))
+        beat = asyncio.ensure_future(self.beat(lambda: {run.id: (held, run)}))
         try:
             outcome = await run.outcome()
         finally:
@@ -127,22 +127,23 @@ class Execution:
         except Fenced:
             raise Taken(name) from None
 
-    async def _beat(self, held: Held, run: Run) -> None:
-        """Extend the lease while the run runs, and hear of a cancel. A run that is somebody else's is stopped: nothing more is kept."""
-        name, epoch = held.row.header.run, held.row.epoch
+    async def beat(self, running: Callable[[], Mapping[str, tuple[Held, Run]]]) -> None:
+        """One heartbeat after the other for the runs under way, until cancelled: leases extended, cancels heard.
+
+        A run that is somebody else's is stopped: nothing more of it is kept. One that the store does not know yet has no lease.
+        """
         while True:
             await asyncio.sleep(self.lease / BEATS)
-            if not held.journal.begun:
+            held = {name: one for name, one in running().items() if one[0].journal.begun}
+            if not held:
                 continue
-            try:
-                pulse = await self.store.pulse(self.owner, {name: epoch}, self.lease)
-            except StoreError:
-                continue
-            if name in pulse.lost:
-                run.cancel("another worker has this run")
-                return
-            if name in pulse.cancel:
-                run.cancel(pulse.cancel[name])
+            pulse = Pulse()
+            with suppress(StoreError):
+                pulse = await self.store.pulse(self.owner, {name: one.row.epoch for name, (one, _) in held.items()}, self.lease)
+            for name in pulse.lost:
+                held[name][1].cancel("another worker has this run")
+            for name, reason in pulse.cancel.items():
+                held[name][1].cancel(reason)
 
 
 def kept_options(options: Options) -> dict[str, object]:

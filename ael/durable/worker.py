@@ -8,8 +8,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 
 from ael.data import dataclass, field
-from ael.durable.execute import BEATS, Execution, Taken
-from ael.journal.durable import Held, Pulse, RunRow, RunState, StoreError
+from ael.durable.execute import Execution, Taken
+from ael.journal.durable import Held, RunRow, RunState, StoreError
 from ael.run.outcome import Outcome, Suspended
 from ael.run.run import Run
 
@@ -87,7 +87,7 @@ class Worker:
 
     async def work(self) -> None:
         """Work until `stop`; then wait for what is in flight. Runs that did not end or park are ready for other workers."""
-        rounds = [asyncio.ensure_future(self._beat()), asyncio.ensure_future(self._patrol())]
+        rounds = [asyncio.ensure_future(self._first.beat(lambda: self._running)), asyncio.ensure_future(self._patrol())]
         try:
             while not self._stop.is_set():
                 self._woken.clear()
@@ -102,7 +102,7 @@ class Worker:
 
     async def until_idle(self) -> None:
         """Work until nothing is ready and nothing runs: for one that is started to do what is there."""
-        rounds = [asyncio.ensure_future(self._beat())]
+        rounds = [asyncio.ensure_future(self._first.beat(lambda: self._running))]
         try:
             while not self._stop.is_set() and (await self._claim(self.slots - len(self._tasks)) or self._tasks):
                 if self._tasks:
@@ -176,23 +176,6 @@ class Worker:
     def _say(self, sentence: str) -> None:
         if self.trouble is not None:
             self.trouble(sentence)
-
-    async def _beat(self) -> None:
-        """One heartbeat for all runs of this worker: leases extended, cancels heard, lost runs given up."""
-        one = self._first
-        while True:
-            await asyncio.sleep(one.lease / BEATS)
-            running = dict(self._running)
-            if not running:
-                continue
-            epochs = {name: held.row.epoch for name, (held, _) in running.items()}
-            pulse = Pulse()
-            with suppress(StoreError):
-                pulse = await one.store.pulse(one.owner, epochs, one.lease)
-            for name in pulse.lost:
-                running[name][1].cancel("another worker has this run")
-            for name, reason in pulse.cancel.items():
-                running[name][1].cancel(reason)
 
     async def _patrol(self) -> None:
         """Now and then: forget what ended long ago, and report runs that nobody takes, and dead ones."""

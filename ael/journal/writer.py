@@ -186,14 +186,16 @@ class Writer:
 
     def _write(self, batch: list[_Job]) -> None:
         """One transaction for all; where one of them fails, one for each."""
+        waiting = batch
         try:
             if self._together(batch):
                 return
-            for job in batch:
-                self._together([job])
+            while waiting:
+                self._together(waiting[:1])
+                waiting = waiting[1:]
         except Exception as error:
-            for job in batch:
-                job.error = job.error or error
+            for job in waiting:
+                job.error = error
 
     def _together(self, batch: list[_Job]) -> bool:
         """Whether the batch was committed. A single job's failure is its own; of several, somebody's: nothing of them is kept."""

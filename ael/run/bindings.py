@@ -5,7 +5,7 @@ from __future__ import annotations
 import getpass
 import random
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache
 
 from ael.data import dataclass, field
 from ael.journal.store import JournalStore, RunJournal
@@ -64,7 +64,6 @@ class Bindings:
     script: Callable[[str, Sequence[object]], ModelProvider | None] | None = None
 
 
-@lru_cache(maxsize=1)
 @cache
 def system_user() -> str:
     """The operating system's user, the caller of a run that names none. Looked up once: the look-up costs as much as a step."""
