@@ -6,11 +6,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from ael.cli.report import report
-from ael.diagnostics.diagnostic import Bag
+from ael.cli.opening import opened_or_told
 from ael.lower.emit import emit
 from ael.lower.lower import lower
-from ael.project.program import open_program
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,11 +22,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Compile."""
-    bag = Bag()
-    opened = open_program(args.path, bag)
-    code = report(bag)
-    if opened is None or code:
-        return code or 2
+    opened = opened_or_told(args.path)
+    if isinstance(opened, int):
+        return opened
     if args.emit == "digest":
         print(lower(opened.program).digest)
         return 0

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from ael.cli.opening import opened_or_told
 from ael.cli.report import report, told
 from ael.diagnostics.diagnostic import Bag
 from ael.durable.decide import DecideError
@@ -14,7 +15,7 @@ from ael.hosting.runs import open_runs
 from ael.hosting.secrets import Secrets
 from ael.journal.durable import DurableStore, RunRow, StoreError
 from ael.project.deployment import Deployment
-from ael.project.program import Opened, open_program, open_store
+from ael.project.program import Opened, open_store
 from ael.project.runs import RunsBinding
 
 SHORT = 8
@@ -68,11 +69,9 @@ async def opened_with(path: Path, deploy: str | None) -> AsyncIterator[tuple[Dur
 
 def program_at(path: Path, deploy: str | None) -> Opened:
     """The program at `path`, checked and bound. Raises `Stopped`."""
-    bag = Bag()
-    program = open_program(path, bag, deploy=deploy)
-    code = report(bag)
-    if program is None or code:
-        raise Stopped(code or 2)
+    program = opened_or_told(path, deploy)
+    if isinstance(program, int):
+        raise Stopped(program)
     return program
 
 

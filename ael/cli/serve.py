@@ -16,9 +16,9 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
-from ael.cli.report import report, tell, told
-from ael.diagnostics.diagnostic import Bag
-from ael.project.program import Opened, open_program
+from ael.cli.opening import opened_or_told
+from ael.cli.report import tell, told
+from ael.project.program import Opened
 
 PACKAGE = "server/mcp"
 DEFAULT_HOST = "127.0.0.1"
@@ -46,11 +46,9 @@ def run(args: argparse.Namespace) -> int:
     if args.port is not None and not 0 <= args.port <= 65_535:
         print("ael serve: a port is a number up to 65535", file=sys.stderr)
         return 2
-    bag = Bag()
-    opened = open_program(args.path, bag, deploy=args.deploy)
-    code = report(bag)
-    if opened is None or code:
-        return code or 2
+    opened = opened_or_told(args.path, args.deploy)
+    if isinstance(opened, int):
+        return opened
     refusal = _refusal(opened)
     if refusal is not None:
         print(refusal, file=sys.stderr)

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 
 from ael.check.program import CheckedProgram
 from ael.cli.flags import InputError, collect, usage
-from ael.cli.report import report, tell
-from ael.diagnostics.diagnostic import Bag
+from ael.cli.opening import opened_or_told
+from ael.cli.report import tell
 from ael.project.entry import EntryError
-from ael.project.program import Opened, open_program
+from ael.project.program import Opened
 
 
 def start(
@@ -19,11 +19,9 @@ def start(
     go: Callable[[Opened, str, Mapping[str, object]], int],
 ) -> int:
     """Open `args.path`, and hand the entry that `choose` names and its input to `go`. Gives the exit code, 2 for what is the user's."""
-    bag = Bag()
-    opened = open_program(args.path, bag, deploy=args.deploy)
-    code = report(bag)
-    if opened is None or code:
-        return code or 2
+    opened = opened_or_told(args.path, args.deploy)
+    if isinstance(opened, int):
+        return opened
     try:
         entry = choose(opened.program, args.entry)
         signature = opened.program.signatures[entry]

@@ -19,9 +19,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
-from ael.cli.report import report, tell
-from ael.diagnostics.diagnostic import Bag
-from ael.project.program import open_program
+from ael.cli.opening import opened_or_told
+from ael.cli.report import tell
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,10 +53,8 @@ def run(args: argparse.Namespace) -> int:
         if missing:
             tell("AEL0874", f"deciding over HTTP needs packages: {', '.join(missing)}", "pip install 'ael-lang[serve]'")
             return 2
-    bag = Bag()
-    opened = open_program(args.path, bag, deploy=args.deploy)
-    code = report(bag)
-    if opened is None or code:
-        return code or 2
+    opened = opened_or_told(args.path, args.deploy)
+    if isinstance(opened, int):
+        return opened
     # The run time is loaded here; a program that does not check never gets so far.
     return int(import_module("ael.cli.worker_run").work(opened, args))
