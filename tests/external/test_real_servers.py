@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from ael.cli.main import main
-from tests.external.real_servers import SERVERS, Listening, RealServer, Use, free_port, over_stdio, pack
+from tests.external.real_servers import SERVERS, Listening, RealServer, Use, over_stdio, pack
+from tests.ports import free_port
 
 pytestmark = pytest.mark.timeout(400)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import socket
 from collections.abc import Awaitable, Callable, Iterator
@@ -16,7 +15,7 @@ from ael.run.outcome import Faulted, Outcome, Unsettled, Value
 from ael.types.fault import FaultKind
 from tests.mcp.http_peer import Asked, HttpPeer, Out
 from tests.mcp.mcp_peer import result
-from tests.mcp_run.programs import PACK, SOURCE, Crm, network, process, program
+from tests.mcp_run.programs import PACK, SOURCE, Crm, finished, network, process, program
 
 CYCLES = 200
 WRITING = SOURCE.replace("repeat reconcile", "repeat reconcile timeout 300ms")
@@ -94,15 +93,6 @@ def _held() -> dict[str, Any]:
     return {"files": len(os.listdir(f"/proc/{os.getpid()}/fd")), "children": children}
 
 
-async def _no_tasks() -> None:
-    """Wait until what is closing has closed."""
-    for _ in range(100):
-        if len(asyncio.all_tasks()) == 1:
-            return
-        await asyncio.sleep(0.02)
-    raise AssertionError(f"tasks are left: {asyncio.all_tasks()}")
-
-
 def kind_of(outcome: Outcome) -> FaultKind:
     assert isinstance(outcome, Faulted), outcome
     return outcome.kind
@@ -128,10 +118,9 @@ def test_two_hundred_cycles_over_the_network(tmp_path: Path) -> None:
                     if doing is not _wrong_type:
                         assert isinstance(effect, Faulted if certain else Unsettled), (doing.__name__, effect)
         assert len(told) == len(NETWORK)
-        await _no_tasks()
 
     with nothing_left():
-        asyncio.run(main())
+        finished(main)
 
 
 @pytest.mark.feature("A9.8", "B12")
@@ -148,10 +137,9 @@ def test_two_hundred_cycles_of_child_processes(tmp_path: Path) -> None:
                     assert str(ending.details["why"])
                     good = await made.run("customer", {"id": "a"})
                     assert isinstance(good, Value), (at, text, good)
-        await _no_tasks()
 
     with nothing_left():
-        asyncio.run(main())
+        finished(main)
 
 
 @pytest.mark.feature("A9.5", "B11")
@@ -163,10 +151,9 @@ def test_a_server_that_changes_a_tool_is_refused_before_anything_is_sent_and_oth
             ending = await made.run("customer", {"id": "a"})
             assert kind_of(ending) is FaultKind.DEFINITION_CHANGED
             assert crm.called == []
-        await _no_tasks()
 
     with nothing_left():
-        asyncio.run(main())
+        finished(main)
 
 
 @pytest.mark.feature("A9.13")
@@ -190,7 +177,6 @@ def test_a_server_whose_name_points_elsewhere_on_the_second_look_is_never_reache
             ending = await made.run("customer", {"id": "a"})
             assert kind_of(ending) is FaultKind.DENIED
             assert looked
-        await _no_tasks()
 
     with nothing_left():
-        asyncio.run(main())
+        finished(main)
