@@ -300,7 +300,11 @@ class Lane:
         return fault
 
     def _close_beside(self, session: Connected) -> None:
-        task = asyncio.create_task(closed(session))
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return  # a call that was dropped with its event loop: the connection has ended with it
+        task = loop.create_task(closed(session))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
