@@ -1,9 +1,27 @@
-"""What holds for all tests: an interrupt reaches the programs that they start, also where a shell started the tests in the background."""
+"""What holds for all tests: an interrupt reaches the programs that they start, and a failure is always reported."""
 
 from __future__ import annotations
 
+import gc
 import signal
+import sys
 import threading
+from collections.abc import Generator
+
+import pytest
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A report without garbage collection: until 3.11.8 and 3.12.2 a finalizer that shows a traceback while the report's `ast.parse` is at work
+    breaks that (CPython issue 106905), and the whole run of the tests ended there instead of with one failure."""
+    if sys.version_info >= (3, 12, 2) or not gc.isenabled():
+        return (yield)
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
