@@ -7,7 +7,6 @@ from pathlib import Path
 
 from ael.hosting.failure import HostError
 from ael.hosting.secrets import Secrets
-from ael.mcp.breaker import Thresholds
 from ael.mcp.endpoint import Authorizer, Endpoint, HttpEndpoint, StdioEndpoint
 from ael.mcp.failure import McpError
 from ael.mcp.manifest import Expected, Uses
@@ -17,6 +16,7 @@ from ael.mcp.remote import Policy, Remote
 from ael.mcp.session import Listener, open_session
 from ael.project.deployment import Deployment, McpBinding, NamedSecret
 from ael.project.program import Opened
+from ael.run.breaker import Thresholds
 from ael.run.ports import Clock, RemoteServer
 from ael.types.pin import ServerPins
 from ael.types.value import Secret

@@ -13,17 +13,17 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Literal
 
-from ael.mcp.breaker import Breaker, Open, Thresholds
 from ael.mcp.failure import McpError
 from ael.mcp.lane import CLOSING, Held, Lane
 from ael.mcp.manifest import Uses
 from ael.mcp.port import Opener
 from ael.mcp.question import Ask, Questions
-from ael.mcp.slots import NoRoom, Slots
 from ael.mcp.uri import expanded, plain
 from ael.mcp.version import META_LOG_LEVEL, stateless
+from ael.run.breaker import Breaker, Open, Thresholds
 from ael.run.clock import SystemClock
 from ael.run.ports import CallContext, Clock, RemoteAnswer
+from ael.run.slots import NoRoom, Slots
 from ael.types.fault import Fault, FaultKind
 from ael.types.spec import RemoteSpec
 

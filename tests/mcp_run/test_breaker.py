@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ael.mcp.breaker import Breaker, Open, Pass, Thresholds
+from ael.run.breaker import Breaker, Open, Pass, Thresholds
 from tests.run.fakes import FakeClock
 
 

@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from ael.mcp.breaker import Thresholds
 from ael.mcp.failure import McpError
 from ael.mcp.remote import Policy
+from ael.run.breaker import Thresholds
 from ael.run.ports import RemoteAnswer
 from ael.types.fault import Fault, FaultKind
 from tests.mcp_run.fakes import GET, PUT, FakeSession, alone, context, down, fault_of, remote, text

@@ -151,7 +151,7 @@ MUTATIONS = (
     Mutation(
         "K45",
         "the one probe at a time",
-        "ael/mcp/breaker.py",
+        "ael/run/breaker.py",
         "            if self._probing:\n                return Open",
         "            if not self._probing and self._good > 9:\n                return Open",
         BREAKER + "test_one_probe_at_a_time_and_a_failed_one_opens_it_again",

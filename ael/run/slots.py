@@ -1,4 +1,4 @@
-"""How many calls of one server run at once; who finds no room waits in line, and the line is bounded (A9.18)."""
+"""How many calls to one server are under way at once; who finds no room waits in line, and the line is bounded (A9.18)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A circuit breaker for one tool of one server: after failures in a row nothing is sent for a while, then one call at a time tries.
+"""A circuit breaker for one tool or operation of what is outside: after failures in a row nothing is sent for a while, then one call at a
+time tries. Shared by the adapters that send calls (MCP servers, services placed elsewhere).
 
 What counts is a call on the wire that failed for the server's side (K45): no cancel, no refusal of what was asked, no `isError`.
 """
