@@ -19,8 +19,16 @@ class Fenced(RuntimeError):
     """This worker no longer holds the run: nothing that it still writes is kept."""
 
 
+class GivenUp(RuntimeError):
+    """This worker gives the run back in the middle of its execution: nothing that is still written here is kept."""
+
+
 class StoreError(RuntimeError):
     """A store that cannot be used: its sentence says why, and what to do."""
+
+
+class Damaged(StoreError):
+    """What is kept of one run is not what was written; other runs are as they were."""
 
 
 class RunState(StrEnum):
@@ -67,7 +75,10 @@ class HeldRun(RunJournal, Protocol):
 
     @property
     def lost(self) -> BaseException | None:
-        """Why nothing more is kept: another worker has the run, or the store is gone."""
+        """Why nothing more is kept: another worker has the run, the store is gone, or the run was given up."""
+
+    def give_up(self) -> None:
+        """Keep nothing more of this execution. May be called from any thread."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from json.encoder import encode_basestring_ascii
 from typing import Any
 
 from ael.journal import form
-from ael.journal.durable import Fenced, StoreError
+from ael.journal.durable import Damaged, Fenced, GivenUp, StoreError
 from ael.journal.entry import Ending, Entry, Header, Kind, State
 from ael.journal.store import check_order
 from ael.journal.writer import Connection, Work
@@ -83,6 +83,10 @@ class HeldJournal:
             work, self._begin = self._begin, None
             self._submit(work, lazy=True, failed=self._failed)
 
+    def give_up(self) -> None:
+        """Keep nothing more of this execution. May be called from any thread."""
+        self.lost = self.lost or GivenUp(f"the run {self._run} is given back")
+
     def _failed(self, error: BaseException) -> None:
         self.lost = self.lost or error
 
@@ -150,7 +154,7 @@ def _names(names: tuple[str, ...]) -> str:
 
 
 def from_row(row: tuple[Any, ...]) -> Entry:
-    """A record from its columns. Raises `StoreError` where they hold what no store wrote."""
+    """A record from its columns. Raises `Damaged` where they hold what no store wrote."""
     path, state, kind, target, digest, key, value, ending, at, active, taint, derived = row
     try:
         return Entry(
@@ -168,15 +172,15 @@ def from_row(row: tuple[Any, ...]) -> Entry:
             tuple(json.loads(str(derived))),
         )
     except (ValueError, TypeError) as error:
-        raise StoreError(f"the journal is damaged at `{path}`: {error}") from None
+        raise Damaged(f"the journal is damaged at `{path}`: {error}") from None
 
 
 def kept(db: Connection, run: str) -> list[tuple[int, Entry]]:
-    """The records of a run with their numbers, in order. Raises `StoreError` for a journal with a gap (feature A12.9)."""
+    """The records of a run with their numbers, in order. Raises `Damaged` for a journal with a gap (feature A12.9)."""
     found = [(int(seq), from_row(tuple(row))) for seq, *row in db.rows(_READ, run)]
     for at, (seq, entry) in enumerate(found):
         if seq != at:
-            raise StoreError(f"the journal of the run {run} is damaged: record {at} is missing before `{entry.path}`")
+            raise Damaged(f"the journal of the run {run} is damaged: record {at} is missing before `{entry.path}`")
     return found
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import suppress
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from ael.journal.durable import Fenced, GivenUp, StoreError
 from ael.journal.entry import Entry, Kind, State
 from ael.journal.store import RunJournal
 from ael.run.budget import Account, Dimension
@@ -64,11 +66,14 @@ class Run:
         "parks",
         "parks_uncertain",
         "rights",
+        "root",
+        "seen",
         "tell",
         "tenant",
         "trace",
         "uncertain",
         "unwritten",
+        "via",
         "workers",
         "world",
     )
@@ -91,6 +96,8 @@ class Run:
     ) -> None:
         self.world = world
         self.id = run_id
+        self.root = run_id.partition("~")[0]
+        """The id without its attempt (`~2`): all attempts at one call from outside send the same keys."""
         self.entry = entry
         self.tenant = tenant
         self.caller = caller
@@ -113,6 +120,9 @@ class Run:
         """Whether the run is to be given up where its next effect would begin, for another worker to go on."""
         self.parks = False
         self.parks_uncertain = False
+        self.via: tuple[str, ...] = ()
+        self.seen: frozenset[str] = frozenset()
+        """The outside data that had a hand in the outcome, when the run has ended."""
         self.clean: frozenset[str] | None = None
         self.workers: set[asyncio.Task[None]] = set()
         self.listening = on_event is not None
@@ -125,7 +135,8 @@ class Run:
         self._started = world.clock.monotonic()
         self._task: asyncio.Task[Outcome] | None = None
         self._ended: asyncio.Future[Outcome] | None = None
-        self._interrupted = False
+        self._interrupted: str | None = None
+        """Why pure code of this run is to stop."""
         self._grace: asyncio.TimerHandle | None = None
 
     # --- for the host ---------------------------------------------------------------------------------------------
@@ -155,12 +166,16 @@ class Run:
         self._task.cancel()
         self._grace = self._task.get_loop().call_later(GRACE, self._abandon)
 
-    def interrupt(self) -> None:
-        """Stop pure code of this run where it holds the loop. For a signal handler, which then calls `cancel` through the loop."""
+    def interrupt(self, reason: str = "interrupted") -> None:
+        """Stop pure code of this run where it holds the loop. For a signal handler or another thread, which then has the loop call
+        `cancel`."""
         if self._task is not None and not self._task.done():
-            self._interrupted = True
+            self._interrupted = reason
             if self.holds_the_loop():
-                self.world.unit.halt.flag[0] = Fault(FaultKind.CANCELLED, "interrupted", run=self.id)
+                flag = self.world.unit.halt.flag
+                flag[0] = Fault(FaultKind.CANCELLED, reason, run=self.id)
+                if not self.holds_the_loop():
+                    flag[0] = None  # seen from another thread: the loop has gone on to another run
 
     @property
     def done(self) -> bool:
@@ -239,9 +254,10 @@ class Run:
         return task is not None and (task is self._task or task in self.workers)
 
     def note_end(self, reason: str) -> None:
-        """Journal that the run was told to end: a cancel, or a time limit."""
+        """Journal that the run was told to end: a cancel, or a time limit. It ends where nothing is kept any more, too."""
         path = f"end@{self.active:.6f}"
-        self.note(Entry(path, State.PROPOSED, Kind.CANCEL, "", "", "", reason, None, self.world.clock.now(), self.active))
+        with suppress(Fenced, GivenUp, StoreError):
+            self.note(Entry(path, State.PROPOSED, Kind.CANCEL, "", "", "", reason, None, self.world.clock.now(), self.active))
 
     @property
     def active(self) -> float:
@@ -274,8 +290,8 @@ class Run:
         flag = self.world.unit.halt.flag
         if flag[0] is not None:
             flag[0] = None
-        if self._interrupted:
-            raise Fault(FaultKind.CANCELLED, self.cancelled or "interrupted")
+        if self._interrupted is not None:
+            raise Fault(FaultKind.CANCELLED, self.cancelled or self._interrupted)
         late = deadline.expired()
         if late is not None:
             raise Fault(FaultKind.DEADLINE_EXCEEDED, f"the time of {late.name} is up", limit="time", spender=late.name)
