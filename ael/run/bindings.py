@@ -14,7 +14,9 @@ from ael.run.budget import Account
 from ael.run.clock import SystemClock
 from ael.run.events import Event
 from ael.run.permission import Layer
+from ael.run.placement import Placement
 from ael.run.ports import Approver, Clock, ModelProvider, Prices, RemoteServer, Sink, StorePort
+from ael.run.scope import Attempts
 from ael.types.spec import BudgetSpec
 from ael.types.value import Secret
 
@@ -34,7 +36,8 @@ class Bindings:
     """All keys are qualified names of the program.
 
     `externs`: tool -> the Python function that the host resolved from "module:function"; a function with a keyword parameter `call`
-    gets a `CallContext` there. `provides`: service -> the `provide` that serves it, where there is more than one. `script`: how a
+    gets a `CallContext` there. `provides`: service -> the `provide` that serves it, where there is more than one; `placements`: service (or
+    node) -> where it runs, if not in the process. `script`: how a
     test's `script model [ … ]` becomes a provider; None for the script of an MCP tool, which is with its server. `approval_timeout`:
     seconds that a person has for a decision, None for as long as it takes. `parks_uncertain`: a run that can be parked waits for a person
     to say what became of a call whose outcome is unknown. `operator` is the deployment's allow-list, a layer of every
@@ -45,6 +48,7 @@ class Bindings:
     stores: Mapping[str, StorePort] = field(default_factory=dict)
     externs: Mapping[str, Callable[..., object]] = field(default_factory=dict)
     provides: Mapping[str, str] = field(default_factory=dict)
+    placements: Mapping[str, Placement] = field(default_factory=dict)
     tools: Mapping[str, ToolBinding] = field(default_factory=dict)
     servers: Mapping[str, RemoteServer] = field(default_factory=dict)
     approver: Approver | None = None
@@ -81,8 +85,9 @@ class Options:
     tenant's budget, shared by its runs. `budget` tightens the deployment's `run_budget`. `deadline`: absolute, in seconds since the
     epoch. `run`: the id of the run, or of the one to continue from its journal; `journal` that of a run held from a durable store.
     `park`: the run is given up while it waits for a person or a long time, and continued from its journal.
-    `trace_parent`: a W3C `traceparent`. `content`: whether trace spans carry content. `on_event` is called with every event; what it
-    raises is ignored.
+    `key`, `via`, `attempts`: of a run that is a call from outside, the idempotency key that the call was given, the servers that it came
+    through, and the retries that are left to everything inside. `trace_parent`: a W3C `traceparent`. `content`: whether trace spans carry
+    content. `on_event` is called with every event; what it raises is ignored.
     """
 
     tenant: str = "local"
@@ -97,4 +102,7 @@ class Options:
     park: bool = False
     trace_parent: str | None = None
     content: bool = False
+    key: str | None = None
+    via: tuple[str, ...] = ()
+    attempts: Attempts | None = None
     on_event: Callable[[Event], None] | None = None

@@ -13,7 +13,7 @@ from ael.journal.store import JournalStore, RunJournal, held
 from ael.lower.unit import Code, CompiledTest, CompiledUnit
 from ael.run.bindings import Bindings, Options
 from ael.run.budget import Account, tighter
-from ael.run.cancel import cancelled, conclude, join
+from ael.run.cancel import cancelled, conclude, ended_before, join
 from ael.run.clock import SystemClock
 from ael.run.codec import Codecs, InputCodec, digest
 from ael.run.deadline import Deadline, Expired
@@ -21,6 +21,7 @@ from ael.run.entry import choose, decoded
 from ael.run.events import RunFinished, RunStarted
 from ael.run.frame import RunFrame
 from ael.run.gate import bad_arguments
+from ael.run.given_up import GivenUp
 from ael.run.halt import Watchdog
 from ael.run.node import ModelNodePlan, time_is_up
 from ael.run.outcome import Outcome, Suspended, word_of
@@ -30,11 +31,13 @@ from ael.run.plans import Plans
 from ael.run.resume import resume
 from ael.run.run import Run
 from ael.run.scope import Scope
+from ael.run.service import OperationPlan
 from ael.run.trace import Trace
 from ael.run.world import World, short
 from ael.types.fault import Failure, Fault, FaultKind, Uncertain
 from ael.types.problem import DecodeError
 from ael.types.spec import BudgetSpec
+from ael.types.type import Type
 
 
 class Engine:
@@ -47,6 +50,7 @@ class Engine:
         self.world.plans = self._plans
         self._journal: JournalStore = bindings.journal or MemoryJournal(keep=False)
         self._inputs: dict[str, InputCodec] = {}
+        self._entries: dict[str, OperationPlan] = {}
         self.last_crash: Exception | None = None
         """What failed inside the run time last, for `--trace` and tests: a defect, never the user's mistake."""
 
@@ -54,6 +58,8 @@ class Engine:
         self, entry: str | None = None, given: Mapping[str, object] | bytes | str | None = None, options: Options | None = None
     ) -> Run:
         """Start a run of `entry` (None: the one of language.md, section 6) with its input: JSON text, or an object of JSON values.
+
+        An operation is an entry too, by its whole name: a run that is a call from outside.
 
         Raises `EntryProblem` when there is no such entry. An input that does not fit is the fault `BadArguments` of the run.
         """
@@ -72,9 +78,10 @@ class Engine:
                 refusal.kind, f"the input does not fit: {refusal.text}", problems=[str(one) for one in error.problems]
             )
             pinned = ""
-        budget = self.world.unit.nodes[name].spec.budget
+        node = self.world.unit.nodes.get(name)
+        budget = BudgetSpec() if node is None else node.spec.budget
         run, diverged = self._run(name, arguments, pinned, budget, options)
-        run.begin(self._visit(run, name, problem or diverged))
+        run.begin(self._visit(run, name, options, problem or diverged))
         return run
 
     def header(
@@ -109,11 +116,22 @@ class Engine:
         return run
 
     def input(self, name: str) -> InputCodec:
-        """The codec of a node's input."""
+        """The codec of the input of a node, or of an operation."""
         found = self._inputs.get(name)
         if found is None:
-            signature = self.world.unit.nodes[name].spec.signature
-            found = self._inputs[name] = InputCodec(self.world.codecs, signature, self.world.bindings.limits.input)
+            unit = self.world.unit
+            if name in unit.operations:
+                found = self._entry(name).input
+            else:
+                found = InputCodec(self.world.codecs, unit.nodes[name].spec.signature, self.world.bindings.limits.input)
+            self._inputs[name] = found
+        return found
+
+    def _entry(self, name: str) -> OperationPlan:
+        """An operation as an entry."""
+        found = self._entries.get(name)
+        if found is None:
+            found = self._entries[name] = self._plans.entry(name)
         return found
 
     def model_node(self, name: str) -> ModelNodePlan | None:
@@ -173,14 +191,20 @@ class Engine:
             options.trace_parent,
             options.on_event,
         )
+        run.via = options.via
         run.parks = options.park
         run.parks_uncertain = options.park and bindings.parks_uncertain
         return run, diverged
 
-    async def _visit(self, run: Run, name: str, problem: Fault | None) -> Outcome:
+    async def _visit(self, run: Run, name: str, options: Options, problem: Fault | None) -> Outcome:
         async def work(scope: Scope) -> object:
             if problem is not None:
                 raise problem
+            scope.attempts = options.attempts
+            if name in self.world.unit.operations:
+                plan = self._entry(name)
+                named = plan.input.named(run.arguments)
+                return await plan.entered(scope, short(name), named, options.key)
             return await self._plans.node(name).visit(scope, 0, short(name), run.arguments)
 
         return await self._guarded(run, name, work)
@@ -195,24 +219,26 @@ class Engine:
 
     async def _guarded(self, run: Run, name: str, work: Callable[[Scope], Awaitable[object]]) -> Outcome:
         """The one place where everything that can end a run becomes its outcome."""
-        node = self.world.unit.nodes.get(name)
         span = run.trace.begin("run", short(name), "", None) if run.trace is not None else None
         if run.listening:
             run.emit(RunStarted(run.id, name, run.tenant, run.caller))
         watchdog = self.world.watchdog
+        scope = Scope(run, name, run.rights, run.account, run.deadline, None, span)
         value: object = None
         ending: Failure | Fault | Uncertain | Parked | None = None
         try:
             with run.deadline.parent or nullcontext(), run.deadline:
                 if watchdog is not None:
                     watchdog.watch(run.deadline, run)
-                value = await work(Scope(run, name, run.rights, run.account, run.deadline, None, span))
+                value = await work(scope)
             run.checkpoint(run.deadline)
         except Expired as expired:
             ending = time_is_up(expired.deadline.name)
             run.note_end(ending.message)
         except asyncio.CancelledError:
             ending = cancelled(run)
+        except GivenUp as stopped:
+            ending = ended_before(run, stopped)
         except (Failure, Fault, Uncertain, Parked) as error:
             ending = error
         except RecursionError:
@@ -229,13 +255,22 @@ class Engine:
         if isinstance(ending, Parked):
             outcome = Suspended(ending.waits, ending.wake, run.spent)
         else:
-            outcome = conclude(run, value, ending, None if node is None else node.spec.signature.result)
+            outcome = conclude(run, value, ending, self._result(name))
+        run.seen = scope.seen
         word = word_of(outcome)
         if span is not None:
             span.end(word, (), None, **run.spent.plain())
         if run.listening:
             run.emit(RunFinished(run.id, word, run.spent.seconds))
         return outcome
+
+    def _result(self, name: str) -> Type | None:
+        """The type of an entry's result; None for code that is no declaration."""
+        unit = self.world.unit
+        if name in unit.operations:
+            return unit.operations[name].signature.result
+        node = unit.nodes.get(name)
+        return None if node is None else node.spec.signature.result
 
 
 def new_id() -> str:

@@ -29,9 +29,14 @@ def entries(unit: CompiledUnit) -> tuple[str, ...]:
 
 
 def choose(unit: CompiledUnit, name: str | None) -> str:
-    """The qualified name of the entry: the one that is named, else the node `main`, else the only node. Raises `EntryProblem`."""
+    """The qualified name of the entry: the one that is named, else the node `main`, else the only node. Raises `EntryProblem`.
+
+    An operation is named whole: it is the entry of a run that is a call from outside.
+    """
     known = entries(unit)
     if name is not None:
+        if name in unit.operations:
+            return name
         for qualified in (name, f"{unit.main}.{name}"):
             if qualified in unit.nodes:
                 return qualified

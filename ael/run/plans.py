@@ -7,6 +7,7 @@ from ael.run.effect import effects
 from ael.run.node import CodeNodePlan, ModelNodePlan, NodePlan
 from ael.run.offer import Offered, OfferedTool
 from ael.run.permission import closed
+from ael.run.placed import PlacedOperation
 from ael.run.service import STORE_OPERATIONS, OperationPlan, StorePlan
 from ael.run.tool import ToolPlan
 from ael.run.world import Plan, World, short
@@ -54,7 +55,21 @@ class Plans(dict[str, Plan]):
             return StorePlan(world, unit.stores[owner], short(owner), operation, world.bindings.stores.get(owner))
         return None
 
-    def _operation(self, name: str) -> OperationPlan:
+    def entry(self, name: str) -> OperationPlan:
+        """An operation as the entry of a run: its provider runs here, wherever other calls of it would go."""
+        return self._provided(name).entry()
+
+    def _operation(self, name: str) -> Plan:
+        """An operation: where the deployment places it, else with its provider in the process."""
+        world = self._world
+        service = name.rpartition(".")[0]
+        placement = world.bindings.placements.get(service)
+        if placement is None:
+            return self._provided(name)
+        provided = any(provide.spec.service == service for provide in world.unit.provides.values())
+        return PlacedOperation(world, world.unit.operations[name], short(name), placement, provided)
+
+    def _provided(self, name: str) -> OperationPlan:
         """An operation with its provider: the one that the deployment names, else the only one there is."""
         world = self._world
         unit = world.unit

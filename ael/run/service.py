@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Coroutine
+from copy import copy
 from typing import Any
 
 from ael.journal.entry import Kind
 from ael.lower.unit import Code
 from ael.run.call import CallPlan
-from ael.run.codec import InputCodec, ValueCodec
+from ael.run.codec import InputCodec, ValueCodec, digest
 from ael.run.frame import RunFrame
 from ael.run.gate import bad_arguments, permission
 from ael.run.ports import StorePort
@@ -45,10 +46,13 @@ class Serving(CallPlan):
         step.replayed()
         step.propose(named)
         value, encoded = await self.perform(scope, frame.depth, step, named, None, False)
+        self._bounded_result(encoded)
+        return value
+
+    def _bounded_result(self, encoded: bytes | None) -> None:
         if encoded is not None and len(encoded) > self.max_output:
             shown = f"the result of `{self.short}` has {len(encoded):,} bytes, more than the {self.max_output:,} allowed; the call was made"
             raise Fault(FaultKind.TOO_LARGE, shown, tool=self.name, limit=self.max_output)
-        return value
 
 
 class OperationPlan(Serving):
@@ -69,6 +73,7 @@ class OperationPlan(Serving):
     ) -> None:
         bindings = world.bindings
         self._missing = missing
+        timeout, most_input, most_output = limits_of_operation(world, spec, limit)
         super().__init__(
             spec.name,
             short,
@@ -76,10 +81,10 @@ class OperationPlan(Serving):
             spec.permission,
             spec.repeat,
             spec.retry,
-            time_limit(spec.timeout, bindings.defaults.tool_timeout, None),
-            InputCodec(world.codecs, spec.signature, size_limit(_either(spec.limit.input, limit.input), bindings.limits.input)),
+            timeout,
+            InputCodec(world.codecs, spec.signature, most_input),
             world.codecs.value(spec.signature.result),
-            size_limit(_either(spec.limit.output, limit.output), bindings.limits.result),
+            most_output,
             frozenset(),
         )
         self._body: Callable[..., Coroutine[Any, Any, object]] | None = body
@@ -88,7 +93,7 @@ class OperationPlan(Serving):
         self._grants = grants
         self._layers = (bindings.operator,)
         self._most = limit.concurrent if spec.limit.concurrent is None else spec.limit.concurrent
-        self._running = 0
+        self._running = [0]
 
     def body(self, scope: Scope, path: str, depth: int, step: Step, arguments: dict[str, object]) -> Coroutine[Any, Any, object]:
         if self._body is None:
@@ -99,14 +104,33 @@ class OperationPlan(Serving):
 
     async def _bounded(self, work: Coroutine[Any, Any, object], most: int) -> object:
         """Run while fewer than `most` calls of this operation run; else it is unavailable, and says when to come again."""
-        if self._running >= most:
+        running = self._running
+        if running[0] >= most:
             work.close()
             raise Fault(FaultKind.UNAVAILABLE, f"`{self.short}` runs {most} calls already", retry_after=_AGAIN)
-        self._running += 1
+        running[0] += 1
         try:
             return await work
         finally:
-            self._running -= 1
+            running[0] -= 1
+
+    def entry(self) -> OperationPlan:
+        """The same operation as the entry of a run that is a call from outside: who calls it is the owner of retries (K34)."""
+        plan = copy(self)
+        plan.retry = None
+        return plan
+
+    async def entered(self, scope: Scope, path: str, arguments: dict[str, object], key: str | None) -> object:
+        """The one call of such a run, under the key that the caller gave it. Raises what it ends with."""
+        refusal = permission(scope, self)
+        if refusal is not None:
+            raise refusal.as_fault(path)
+        step = Step(scope.run, path, self.kind, self.name, digest(arguments), key, scope.last)
+        step.replayed()
+        step.propose(arguments)
+        value, encoded = await self.perform(scope, 0, step, arguments, None, False)
+        self._bounded_result(encoded)
+        return value
 
 
 class StorePlan(Serving):
@@ -197,6 +221,16 @@ def signature_of(spec: StoreSpec, operation: str) -> Signature:
             result = BoolType()
     permissions = frozenset() if spec.permission is None else frozenset({spec.permission})
     return Signature(f"{spec.name}.{operation}", parameters, result, effects=Effects(permissions, Repeat.IDEMPOTENT, acts=True))
+
+
+def limits_of_operation(world: World, spec: OperationSpec, limit: LimitSpec) -> tuple[float | None, int, int]:
+    """Seconds of a call (None: no limit), and bytes of its input and of its result; `limit` is the provider's."""
+    bindings = world.bindings
+    return (
+        time_limit(spec.timeout, bindings.defaults.tool_timeout, None),
+        size_limit(_either(spec.limit.input, limit.input), bindings.limits.input),
+        size_limit(_either(spec.limit.output, limit.output), bindings.limits.result),
+    )
 
 
 def _either(first: int | None, second: int | None) -> int | None:

@@ -32,7 +32,7 @@ class Step:
         self.kind = kind
         self.target = target
         self.digest = digest
-        self.key = key_of(run.id, logical(path), target) if key is None else key
+        self.key = key_of(run.root, logical(path), target) if key is None else key
         self.derived = derived
         self.state: State | None = None
         self.sent: bool | None = None

@@ -1,0 +1,152 @@
+"""Calling an operation that the deployment places elsewhere: what goes out, what the answer means, and what a lost one leaves open.
+
+The checks before, the journal, the retries and the time limits are those of every call (`ael.run.call`): a placement changes none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any
+
+from ael.data import replace
+from ael.run.codec import InputCodec, text_of_form
+from ael.run.extern import context_of, full_name
+from ael.run.placement import PlacedAnswer, PlacedCall, Placement, ResultCodec
+from ael.run.repeat import LOST_ANSWER
+from ael.run.scope import Scope
+from ael.run.service import Serving, limits_of_operation
+from ael.run.step import Step
+from ael.run.world import World
+from ael.types.fault import FAULT_NAMES, Failure, Fault, FaultKind, Uncertain
+from ael.types.problem import DecodeError
+from ael.types.signature import Signature
+from ael.types.spec import LimitSpec, OperationSpec
+from ael.types.type import Named
+
+
+class Told(Fault):
+    """A fault that the other side itself ended with: its word, not a lost reply."""
+
+
+class PlacedOperation(Serving):
+    """An operation of a service, provided elsewhere."""
+
+    __slots__ = ("_call", "_placement")
+
+    def __init__(self, world: World, spec: OperationSpec, short: str, placement: Placement, provided: bool) -> None:
+        """`provided`: this program has a body for it too, whose taint is the operation's; else its result is outside data."""
+        timeout, most_input, most_output = limits_of_operation(world, spec, LimitSpec())
+        super().__init__(
+            spec.name,
+            short,
+            spec.signature,
+            spec.permission,
+            spec.repeat,
+            spec.retry,
+            timeout,
+            InputCodec(world.codecs, spec.signature, most_input),
+            world.codecs.value(spec.signature.result),
+            most_output,
+            frozenset() if provided else frozenset({f"service:{short}"}),
+        )
+        self._placement = placement
+        self._call = Crossing(world, spec.signature, short, spec.name.rpartition(".")[2], most_output)
+
+    def body(self, scope: Scope, path: str, depth: int, step: Step, arguments: dict[str, object]) -> Coroutine[Any, Any, object]:
+        form = self.input.value.encode(arguments)
+        return self._call.run(self._placement, scope, step, form, self.permission, resend=not self.repeat.can_be_uncertain)
+
+    def lost(self, fault: Fault, step: Step) -> bool:
+        """What was sent and not answered may have taken effect; what the other side says of itself is its word."""
+        return not isinstance(fault, Told) and step.sent is not False and fault.kind in LOST_ANSWER
+
+
+class Crossing:
+    """One call to the other side, and its answer as a value or as what it ends with. Shared by operations and nodes."""
+
+    __slots__ = ("_codecs", "_fails", "_most", "_result", "_short", "_target")
+
+    def __init__(self, world: World, signature: Signature, short: str, target: str, most: int) -> None:
+        self._codecs = world.codecs
+        self._fails = signature.fails
+        self._short = short
+        self._target = target
+        self._most = most
+        self._result = ResultCodec(signature.result, world.codecs, most)
+
+    async def run(
+        self, placement: Placement, scope: Scope, step: Step, form: object, permission: str | None, *, resend: bool
+    ) -> object:
+        """Call once. Raises what the other side ended with; whether it may have seen the call is in `step.sent`."""
+        step.sent = False
+        context = replace(context_of(scope, step, permission, bool), sending=_sending(scope, step))
+        attempts = scope.attempts
+        left = None if attempts is None else attempts.left
+        call = PlacedCall(self._target, text_of_form(form), resend, self._most, left, scope.run.via, context)
+        try:
+            answer = await placement.call(call)
+        except Fault as fault:
+            if fault.details.get("sent") is False:
+                step.sent = False
+            raise
+        if attempts is not None and answer.attempts is not None:
+            attempts.left = min(attempts.left, max(0, answer.attempts))
+        if answer.taint is not None:
+            scope.seen |= answer.taint
+        else:
+            scope.seen |= {f"service:{self._short}"}
+        return self._value(answer, step)
+
+    def _value(self, answer: PlacedAnswer, step: Step) -> object:
+        if answer.ending is not None:
+            raise self._ended(answer.ending, step)
+        try:
+            return self._result.read(answer.value or b"")
+        except DecodeError as error:
+            raise self._malformed(f"it does not fit its type: {error.text}") from None
+
+    def _ended(self, ending: Mapping[str, object], step: Step) -> Failure | Fault | Uncertain:
+        """What the other side ended with, as this program knows it."""
+        found: Fault | Uncertain
+        match ending.get("outcome"):
+            case "error":
+                return self._failure(str(ending.get("error", "")), ending.get("value"))
+            case "uncertain" if ending.get("key") == step.key:
+                found = Uncertain(step.key, self._short, step.path)
+            case "uncertain":
+                key, operation = str(ending.get("key", "")), str(ending.get("operation", ""))
+                found = Uncertain(key, operation, str(ending.get("step", "")))
+            case "fault" if str(ending.get("kind")) in FAULT_NAMES:
+                found = Told(FaultKind(str(ending.get("kind"))), str(ending.get("message", "")))
+            case _:
+                return self._malformed("it ended in a way that is not known here")
+        details = ending.get("details")
+        found.details = {str(name): value for name, value in details.items()} if isinstance(details, Mapping) else {}
+        return found
+
+    def _failure(self, error: str, form: object) -> Failure | Fault:
+        """The declared error that the other side names: by its whole name, or by its own where its module is called otherwise there."""
+        name = error if error in self._fails else full_name(self._fails, error.rpartition(".")[2])
+        if name not in self._fails:
+            return self._malformed(f"it failed with `{error[:200]}`, which is not declared")
+        try:
+            value = self._codecs.value(Named(name)).decode(form)
+        except DecodeError as problem:
+            return self._malformed(f"the error `{error[:200]}` does not fit its type: {problem.text}")
+        assert isinstance(value, dict)
+        return Failure(name, value)
+
+    def _malformed(self, why: str) -> Fault:
+        return Fault(FaultKind.MALFORMED, f"the answer to `{self._short}` is of no use: {why}", sent=True)
+
+
+def _sending(scope: Scope, step: Step) -> Callable[[str], None]:
+    """What an adapter tells before bytes go out: for the repeat safety of the call, and for its span."""
+    span = scope.span if scope.run.trace is not None else None
+
+    def told(protocol: str) -> None:
+        step.sent = True
+        if span is not None:
+            span.attributes["placement"] = protocol
+
+    return told
