@@ -10,14 +10,15 @@ from contextlib import suppress
 from ael.data import dataclass, field, replace
 from ael.durable.fork import ForkJournal, fork_of
 from ael.durable.pinned import Bound, bound_of, differences
+from ael.durable.rights import CallersNow, callers_now, kept_rights, restored, spec_form, spec_of, tightened
 from ael.host import Host
 from ael.journal.durable import DurableStore, Fenced, Held, Pulse, StoreError
 from ael.journal.store import RunJournal
 from ael.run.bindings import Options
+from ael.run.budget import Account
 from ael.run.engine import Engine
 from ael.run.outcome import Outcome, Suspended, to_json, word_of
 from ael.run.run import Run
-from ael.types.spec import BudgetSpec
 
 BEATS = 3
 """Heartbeats in the time of a lease: two may be late before the run is taken for abandoned."""
@@ -35,7 +36,7 @@ class Taken(Exception):
 class Execution:
     """What executing runs of one engine from one store needs. `lease` in seconds; `owner` names this worker, alone of its name.
 
-    `bound` is what the program is bound to here, which its runs keep.
+    `bound` is what the program is bound to here, which its runs keep; `callers` what the deployment grants to its callers by now.
     """
 
     engine: Engine
@@ -43,6 +44,7 @@ class Execution:
     owner: str
     lease: float
     bound: Bound = field(default_factory=Bound)
+    callers: CallersNow = field(default_factory=dict)
 
     def fresh(self, entry: str | None, given: Mapping[str, object] | bytes | str | None, options: Options) -> Held:
         """A new run of `entry` with its input, held by this owner. Raises what `Engine.header` raises."""
@@ -70,7 +72,8 @@ class Execution:
     def start(self, held: Held, options: Options | None = None, given: Mapping[str, object] | bytes | str | None = None) -> Run:
         """Start, or continue, the execution of a held run. `given`: the input of a new one, as it was given."""
         header, row = held.row.header, held.row
-        base = options or options_of(held.pinned)
+        # What a caller may do is in the record of the run; a later word of the deployment can only take away.
+        base = tightened(options or options_of(held.pinned), header.tenant, self.callers)
         running = replace(
             base,
             tenant=header.tenant,
@@ -147,25 +150,27 @@ class Execution:
 
 
 def kept_options(options: Options) -> dict[str, object]:
-    """What of the options a run keeps: its budget and where its trace belongs. Tenant, caller and deadline are in its header."""
-    budget = options.budget
-    said = {
-        "tokens": budget.tokens, "cost": budget.cost, "time": budget.time, "steps": budget.steps, "tool_calls": budget.tool_calls,
-    }  # fmt: skip
-    return {"budget": {word: value for word, value in said.items() if value is not None}, "trace_parent": options.trace_parent}
+    """What of the options a run keeps: its budget, what its caller and tenant may do and spend, and where its trace belongs.
+
+    Tenant, caller and deadline are in its header.
+    """
+    return {"budget": spec_form(options.budget), "trace_parent": options.trace_parent, **kept_rights(options)}
 
 
-def options_of(pinned: Mapping[str, object]) -> Options:
-    """The options that a run kept."""
+def options_of(pinned: Mapping[str, object], live: Account | None = None) -> Options:
+    """The options that a run kept. `live`: an account of this process that it draws from as well."""
     budget, parent = pinned.get("budget"), pinned.get("trace_parent")
     assert isinstance(budget, dict)
-    return Options(budget=BudgetSpec(**budget), trace_parent=parent if isinstance(parent, str) else None)
+    kept = Options(budget=spec_of(budget), trace_parent=parent if isinstance(parent, str) else None)
+    return restored(kept, pinned, live)
 
 
 def execution_of(host: Host) -> Execution:
     """The executions of a host's program, from the store that the host has opened."""
     assert host.store is not None
-    return Execution(host.engine, host.store, new_owner(), host.opened.deployment.runs.lease, bound_of(host.opened))
+    deployment = host.opened.deployment
+    now = callers_now(deployment.serving.callers.values())
+    return Execution(host.engine, host.store, new_owner(), deployment.runs.lease, bound_of(host.opened), now)
 
 
 def new_owner() -> str:

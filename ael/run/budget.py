@@ -173,6 +173,27 @@ class Account:
             return None
         return max(ZERO, min([limit - account.cost - account._held_cost for account, limit in self._by_cost]))
 
+    def left(self) -> BudgetSpec:
+        """What is left of this account's own limits; what is reserved counts as spent."""
+        limit = self.limit
+        with self._lock:
+            return BudgetSpec(
+                None if limit.tokens is None else max(0, limit.tokens - self.tokens - self._held_tokens),
+                None if limit.cost is None else max(ZERO, limit.cost - self.cost - self._held_cost),
+                None,
+                None if limit.steps is None else max(0, limit.steps - self.steps),
+                None if limit.tool_calls is None else max(0, limit.tool_calls - self.tool_calls),
+            )
+
+    def take_back(self, steps: int, tool_calls: int, tokens: int, cost: Decimal) -> None:
+        """Take back what a run has spent here: it goes on over its journal, which books all of it once more."""
+        with self._lock:
+            for account in self.chain:
+                account.steps -= steps
+                account.tool_calls -= tool_calls
+                account.tokens -= tokens
+                account.cost -= cost
+
     @property
     def held(self) -> tuple[int, Decimal]:
         """Tokens and money reserved and not settled yet."""

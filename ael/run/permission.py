@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from ael.types.spec import PermissionSpec
 
@@ -41,6 +42,23 @@ class Layer:
     def revoke(self, permission: str) -> None:
         """Withdraw a permission, for calls under way too: they are checked again before they act."""
         self._denied |= {permission}
+
+    def within(self, other: Layer) -> Layer:
+        """What both grant, under this name."""
+        allowed = self._allowed
+        if other._allowed is not None:
+            allowed = other._allowed if allowed is None else allowed & other._allowed
+        return Layer(self.name, allowed, self._denied | other._denied)
+
+    def form(self) -> dict[str, object]:
+        """As plain data, for a record that outlives the process."""
+        allowed = None if self._allowed is None else sorted(self._allowed)
+        return {"name": self.name, "allowed": allowed, "denied": sorted(self._denied)}
+
+    @staticmethod
+    def of(form: Mapping[str, Any]) -> Layer:
+        """The layer of a `form`."""
+        return Layer(form["name"], form["allowed"], form["denied"])
 
 
 class Rights:
