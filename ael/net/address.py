@@ -37,7 +37,7 @@ _COMPATIBLE = ip_network("::/96")
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """A base URL that is allowed in form. `host` is lower case; an IPv6 address has no brackets; `path` has no slash at its
-    end.
+    end. `unix`: the socket on this machine where it is, instead of an address; it comes from the program itself, never from a URL.
     """
 
     scheme: str
@@ -45,6 +45,7 @@ class Endpoint:
     port: int
     path: str
     query: str = ""
+    unix: str = ""
 
     @property
     def tls(self) -> bool:

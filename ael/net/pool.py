@@ -118,6 +118,8 @@ class Pool:
     # --- opening
 
     async def _connect(self, endpoint: Endpoint, tls: ssl.SSLContext | None, limit: float) -> Connection:
+        if endpoint.unix:
+            return await self._local(endpoint)
         peers = await self._peers(endpoint)
         problem: OSError | None = None
         for left, (family, peer) in zip(range(len(peers), 0, -1), peers, strict=True):
@@ -135,6 +137,15 @@ class Pool:
                 problem = failure
         reason = "" if problem is None else f": {problem.strerror or type(problem).__name__}"
         raise NetError(NetKind.UNREACHABLE, f"{endpoint.origin} cannot be reached{reason}")
+
+    async def _local(self, endpoint: Endpoint) -> Connection:
+        """Over a socket of this machine."""
+        try:
+            _, connection = await self._loop.create_unix_connection(lambda: Connection(self._loop, self, endpoint), endpoint.unix)
+        except OSError as failure:
+            reason = failure.strerror or type(failure).__name__
+            raise NetError(NetKind.UNREACHABLE, f"the local socket cannot be reached: {reason}") from None
+        return connection
 
     async def _reach(self, endpoint: Endpoint, tls: ssl.SSLContext | None, family: int, peer: tuple[object, ...]) -> Connection:
         # The address that was checked is the one connected to: no second look-up can answer otherwise.
