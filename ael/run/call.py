@@ -9,12 +9,13 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from ael.journal.entry import Ending, Kind
+from ael.journal.entry import Ending, Entry, Kind
 from ael.run.approval import Approved
 from ael.run.codec import InputCodec, ValueCodec, digest, text_of_form, written
 from ael.run.deadline import Deadline, Expired, Within
 from ael.run.events import Retried
 from ael.run.gate import Check, permission
+from ael.run.given_up import GivenUp, given_up, limit_of
 from ael.run.park import WAIT_IN_TASK, Parked, Wait
 from ael.run.repeat import retryable, wait_before
 from ael.run.scope import Attempts, Scope
@@ -106,7 +107,7 @@ class CallPlan:
                 scope.note(step.path, frozenset(known.taint))
                 scope.touched = scope.touched or self.repeat.can_be_uncertain
                 if known.ending is not Ending.VALUE:
-                    raise error_of(known)
+                    raise self._replayed(step, known, arguments)
                 return known.value, None
             if step.key and self.interrupted(step):
                 why = "it was interrupted after it had started"
@@ -126,7 +127,12 @@ class CallPlan:
             raise fault
         waiting = step.start()
         if waiting is not None:
-            await waiting
+            try:
+                await waiting
+            except asyncio.CancelledError as error:
+                step.sent = False
+                self._given_up(scope, step, arguments, None, error)
+                raise
         run.calls[self.name] = run.calls.get(self.name, 0) + 1
         span = run.trace.begin(self.span, self.name, step.path, scope.span) if run.trace is not None else None
         try:
@@ -191,17 +197,31 @@ class CallPlan:
         step.run.uncertain.add((self.name, digest(arguments)))
         return found
 
+    def _replayed(self, step: Step, known: Entry, arguments: dict[str, object]) -> BaseException:
+        """An ending that is no value, as it was in the execution that recorded it: with what follows from it."""
+        run = step.run
+        error = error_of(known)
+        if isinstance(error, Uncertain):
+            run.uncertain.add((self.name, digest(arguments)))
+        stopped = given_up(known)
+        if stopped is not None and isinstance(error, Uncertain):
+            run.lost.append(error)
+        return stopped or error
+
     def _given_up(
         self, scope: Scope, step: Step, arguments: dict[str, object], span: OpenSpan | None, error: BaseException
     ) -> None:
         """Cancelled, or broken, in the middle of the call: for `never` and `reconcile` nobody knows what happened (K26)."""
-        if isinstance(error, asyncio.CancelledError) or self.repeat.can_be_uncertain:
+        if isinstance(error, asyncio.CancelledError | GivenUp) or self.repeat.can_be_uncertain:
+            limit = limit_of(error, scope.deadline.cut_by())
             if self.repeat.can_be_uncertain and step.sent is not False:
-                lost = self.uncertain(step, "it was given up while it ran", arguments)
+                lost = Uncertain(step.key, self.short, step.path, why="it was given up while it ran")
+                step.give_up(lost, limit)
+                scope.run.uncertain.add((self.name, digest(arguments)))
                 scope.run.lost.append(lost)
                 outcome = "uncertain"
             else:
-                step.fail(Fault(FaultKind.CANCELLED, f"`{self.short}` was given up while it ran"))
+                step.give_up(Fault(FaultKind.CANCELLED, f"`{self.short}` was given up while it ran"), limit)
                 outcome = "fault"
             if span is not None:
                 span.end(outcome, scope.seen, cancelled=True)
@@ -264,6 +284,10 @@ class CallPlan:
             value = await Within(limit, self.body(inner, path, depth, step, arguments))
         except Expired as expired:
             if expired.deadline is not limit:
+                raise
+            raise self._ended(self._too_slow(step), step, inner) from None
+        except GivenUp as cut:
+            if cut.limit != limit.depth:
                 raise
             raise self._ended(self._too_slow(step), step, inner) from None
         except Failure as failure:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-from ael.journal.entry import Ending, Kind
+from ael.journal.entry import Ending, Kind, State
 from ael.run.call import describe
 from ael.run.codec import digest, written
 from ael.run.events import ToolFinished, ToolStarted
@@ -179,7 +179,10 @@ class Calls:
             "",
             scope.last,
         )
-        if run.journal.last(path) is None:
+        last = run.journal.last(path)
+        if last is None or last.state is not State.ANSWERED:
+            # What an earlier execution proposed here and never answered is answered now.
+            step.state = None if last is None else last.state
             step.propose(None)
             step.answer(
                 Ending.REFUSED, {"kind": refusal.kind.value, "message": text, "details": {"check": refusal.check.name.lower()}}

@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import cast
 
+from ael.run.deadline import Deadline
+from ael.run.given_up import GivenUp, cancelled_for
+from ael.run.node import time_is_up
 from ael.run.outcome import Outcome, Value, outcome_of
 from ael.run.run import Run
 from ael.types.fault import Failure, Fault, FaultKind, Uncertain
@@ -17,6 +20,17 @@ def cancelled(run: Run) -> Fault:
     if run.cancelled is None:
         run.cancelled = "the event loop ended"
     return Fault(FaultKind.CANCELLED, run.cancelled)
+
+
+def ended_before(run: Run, stopped: GivenUp) -> Fault:
+    """The fault of a run that was told to end in an earlier execution, which stopped before that was recorded."""
+    limit: Deadline | None = run.deadline
+    while limit is not None:
+        if limit.depth == stopped.limit:
+            return time_is_up(limit.name)
+        limit = limit.parent
+    run.cancelled = run.cancelled or cancelled_for(run.journal.entries())
+    return cancelled(run)
 
 
 async def join(run: Run) -> None:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 
 from ael.journal.entry import Ending, Kind
 from ael.run.conversation import Link, Setup, Talk
+from ael.run.given_up import OTHER, given_up
 from ael.run.message import GUARD, marked
 from ael.run.ports import OutputShape
 from ael.run.scope import Scope
 from ael.run.step import Step, error_of
 from ael.run.turn import estimated_tokens, from_record, to_record, transcript
-from ael.types.fault import Fault
+from ael.types.fault import Fault, FaultKind
 
 NEAR = 0.7
 """How full the window is when the history is summed up."""
@@ -51,21 +53,25 @@ async def summarise(scope: Scope, talk: Talk, model: str, path: str) -> None:
     known = step.replayed()
     if known is not None:
         if known.ending is not Ending.VALUE:
-            raise error_of(known)
+            raise given_up(known) or error_of(known)
         turn, usage, _, failed = from_record(known.value)
-        for used in (*failed, usage):
+        for used in failed:
             inner.charge(used, links[0])
+        _, over = inner.charge(usage, links[0])
     else:
         waiting = step.start()
-        if waiting is not None:
-            await waiting
         try:
+            if waiting is not None:
+                await waiting
             asked = await inner.ask(step.path, True, None)
         except Fault as fault:
             step.fail(fault)
             raise
-        turn = asked.turn
+        except asyncio.CancelledError:
+            step.give_up(Fault(FaultKind.CANCELLED, "the summary was given up"), scope.deadline.cut_by() or OTHER)
+            raise
+        turn, over = asked.turn, asked.over
         step.answer(Ending.VALUE, to_record(turn, asked.usage, False, inner.failed, asked.cost), scope.seen)
-        if asked.over is not None:
-            raise asked.over
+    if over is not None:
+        raise over
     talk.fold(marked("summary of the conversation so far", turn.text, []), KEPT)

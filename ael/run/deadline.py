@@ -96,6 +96,16 @@ class Deadline:
             here = here.parent
         return found
 
+    @property
+    def depth(self) -> int:
+        """How many limits there are here, this one and those around it: the same in every execution of a run."""
+        return 1 + (0 if self.parent is None else self.parent.depth)
+
+    def cut_by(self) -> int | None:
+        """The depth of the outermost limit, of this and those around it, that has cancelled what is inside; None when none has."""
+        outer = None if self.parent is None else self.parent.cut_by()
+        return outer if outer is not None else self.depth if self.fired else None
+
     def left(self) -> float | None:
         """Seconds until the first of this and the enclosing deadlines, never below zero; None when there is none."""
         least: float | None = None

@@ -6,6 +6,7 @@ import hashlib
 
 from ael.journal.entry import Ending, Kind
 from ael.run.codec import InputCodec, written
+from ael.run.given_up import given_up, limit_of
 from ael.run.node import NodePlan
 from ael.run.park import Parked
 from ael.run.ports import ToolOffer
@@ -60,7 +61,7 @@ class OfferedNode:
         if known is not None:
             scope.note(path, frozenset(known.taint))
             if known.ending is not Ending.VALUE:
-                raise error_of(known)
+                raise given_up(known) or error_of(known)
             return Done(known.value, written(self._output.encode(known.value)))
         step.propose(arguments)
         try:
@@ -83,8 +84,9 @@ class OfferedNode:
             raise
         except Parked:
             raise
-        except BaseException:
-            step.fail(Fault(FaultKind.CANCELLED, f"`{self.target}` was given up while it ran"))
+        except BaseException as error:
+            cut = limit_of(error, scope.deadline.cut_by())
+            step.give_up(Fault(FaultKind.CANCELLED, f"`{self.target}` was given up while it ran"), cut)
             raise
         step.answer(Ending.VALUE, value, scope.seen)
         if len(result) > self.max_output and not isinstance(value, str):

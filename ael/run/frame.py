@@ -44,7 +44,7 @@ class RunFrame:
         run = self.scope.run
         lost = len(run.lost)
         try:
-            return await each(frames, items, limit, body, run.workers, run.clear)
+            return await each(frames, items, limit, body, run.workers, run.clear, replays=run.journal.continued)
         except (Failure, Fault) as failure:
             raise self._lost_in(f"{path}[", lost, failure) from None
 
@@ -60,7 +60,8 @@ class RunFrame:
         run = self.scope.run
         lost = len(run.lost)
         try:
-            values = await branches([bound(name, body) for name, body in parts], run.workers, run.clear)
+            made = [bound(name, body) for name, body in parts]
+            values = await branches(made, run.workers, run.clear, replays=run.journal.continued)
         except (Failure, Fault) as failure:
             raise self._lost_in(f"{path}.", lost, failure) from None
         return {name: value for (name, _), value in zip(parts, values, strict=True)}

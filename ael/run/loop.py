@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from ael.journal.entry import Ending, Kind
@@ -10,6 +11,7 @@ from ael.run.compact import crowded, summarise
 from ael.run.conversation import Link, Talk
 from ael.run.events import TurnFinished, TurnStarted
 from ael.run.final import decode_final
+from ael.run.given_up import OTHER, given_up
 from ael.run.message import problems_text
 from ael.run.park import Parked
 from ael.run.ports import ModelTurn, Stop, ToolAnswer, Usage
@@ -113,7 +115,7 @@ class Visit:
         started = clock.monotonic()
         if known is not None:
             if known.ending is not Ending.VALUE:
-                raise error_of(known)
+                raise given_up(known) or error_of(known)
             turn, usage, cut, failed = from_record(known.value)
             link = next((link for link in self._talk.chain if link.bound.model == turn.model), self._talk.chain[0])
             for used in failed:
@@ -123,14 +125,17 @@ class Visit:
             if run.listening:
                 run.emit(TurnStarted(run.id, path, plan.short, self._talk.chain[0].name, self._turn))
             waiting = step.start()
-            if waiting is not None:
-                await waiting
             try:
+                if waiting is not None:
+                    await waiting
                 asked = await self._talk.ask(path, last, Streaming(run, path, plan) if run.listening else None)
             except Fault as fault:
                 step.answer(Ending.FAULT, {**fault.value(), **failed_record(self._talk.failed)})
                 raise
             except Parked:
+                raise
+            except asyncio.CancelledError:
+                step.give_up(Fault(FaultKind.CANCELLED, "the model call was given up"), self._scope.deadline.cut_by() or OTHER)
                 raise
             except BaseException:
                 step.fail(Fault(FaultKind.CANCELLED, "the model call was given up"))

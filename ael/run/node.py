@@ -13,6 +13,7 @@ from ael.run.conversation import Link, Setup, Talk, unpriced
 from ael.run.deadline import Deadline, Expired
 from ael.run.events import NodeFinished, NodeStarted
 from ael.run.frame import RunFrame
+from ael.run.given_up import GivenUp
 from ael.run.loop import Visit
 from ael.run.message import system_text, user_text
 from ael.run.offer import Offered
@@ -86,6 +87,13 @@ class NodePlan:
                 run.checkpoint(deadline)
             except Expired as expired:
                 if expired.deadline is not deadline:
+                    raise
+                if len(run.lost) > lost:
+                    ending = "uncertain"
+                    raise run.lost[-1] from None
+                raise time_is_up(self.holder) from None
+            except GivenUp as stopped:
+                if stopped.limit != deadline.depth:
                     raise
                 if len(run.lost) > lost:
                     ending = "uncertain"

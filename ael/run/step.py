@@ -9,6 +9,7 @@ from typing import cast
 
 from ael.journal.entry import Ending, Entry, Kind, State
 from ael.journal.store import WriteAheadRequired
+from ael.run.given_up import marked
 from ael.run.outcome import ENDINGS
 from ael.run.park import Parked, Wait
 from ael.run.repeat import key_of
@@ -113,6 +114,11 @@ class Step:
         """Record the ending that is no value."""
         ending, value = record_of(error)
         self.answer(ending, value, taint)
+
+    def give_up(self, error: Fault | Uncertain, limit: int) -> None:
+        """Record that it was given up in the middle, by which limit (see `given_up`): the code around it never sees this ending."""
+        ending, value = record_of(error)
+        self.answer(ending, marked(value, limit))
 
     def failed_attempt(self, attempt: int, fault: Fault) -> None:
         """Record an attempt that is followed by another, for whoever reads the journal: a run over it takes no notice (A16.7)."""
