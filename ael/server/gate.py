@@ -25,14 +25,21 @@ class Gate:
         self.taken = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
 
-    async def enter(self, caller: Caller) -> None:
-        """Take a slot, or wait for one. Raises `Full`; cancelling gives the place up."""
+    async def enter(self, caller: Caller, *, wait: bool = True) -> None:
+        """Take a slot, or wait for one. Raises `Full`; cancelling gives the place up.
+
+        `wait` False: of a call that comes from inside of one that has a slot, which would wait for itself (feature A13.7).
+        """
         if caller.concurrent is not None and caller.in_flight >= caller.concurrent:
             raise Full(f"the caller `{caller.name}` has {caller.in_flight} calls in flight, as many as are allowed at once")
         if self.taken < self.limit and not self._waiting:
             self.taken += 1
             caller.in_flight += 1
             return
+        if not wait:
+            raise Full(
+                f"{self.taken} calls are in flight, and this one comes from inside of one of them: it would wait for itself"
+            )
         if len(self._waiting) >= self.queue:
             raise Full(f"{self.taken} calls are in flight and {len(self._waiting)} wait, as many as this server takes")
         caller.in_flight += 1

@@ -74,7 +74,7 @@ class Guard:
             return
         # The server below leaves spaces around values, which are no part of them (RFC 9110, section 5.5).
         scope["headers"] = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
-        headers = _headers(scope)
+        headers = headers_of(scope)
         try:
             if scope["path"] in ("/healthz", "/readyz"):
                 up = scope["path"] == "/healthz" or self.ready()
@@ -84,15 +84,15 @@ class Guard:
                 raise Refused(503, "the server has ended", (("connection", "close"),))
             if scope["path"] != PATH:
                 raise Refused(404, f"there is nothing here; the Model Context Protocol is at {PATH}")
-            send = self._from_where(headers, send)
+            send = self.from_where(headers, send)
             if scope["method"] == "OPTIONS" and "origin" in headers:
                 await _empty(send, _PREFLIGHT)
                 return
-            self.admit(scope, self._who(headers))
+            self.admit(scope, self.who(headers))
             if scope["method"] != "POST":
                 await self.inner(scope, receive, send)
                 return
-            body = await self._body(headers, receive)
+            body = await self.body(headers, receive)
         except Refused as refused:
             await _reply(send, refused.status, refused.body(), refused.headers)
             return
@@ -100,8 +100,8 @@ class Guard:
 
     # --- who and from where -------------------------------------------------------------------------------------------
 
-    def _from_where(self, headers: Mapping[str, list[str]], send: Send) -> Send:
-        """A page in a browser cannot reach a server on this machine under a name of its own (rebinding).
+    def from_where(self, headers: Mapping[str, list[str]], send: Send) -> Send:
+        """A page in a browser cannot reach a server on this machine under a name of its own (rebinding). Raises `Refused` (403).
 
         A page from an origin that is known may read the answers: what is sent says so to its browser.
         """
@@ -116,7 +116,8 @@ class Guard:
                 raise Refused(403, "requests from that origin are not taken; `listen = http(origins: […])` names those that are")
         return _readable(send, origins[0]) if len(origins) == 1 else send
 
-    def _who(self, headers: Mapping[str, list[str]]) -> Caller:
+    def who(self, headers: Mapping[str, list[str]]) -> Caller:
+        """Who asks. Raises `Refused` (401) for nobody who is known."""
         if not self.callers:
             return self.local
         given = headers.get("authorization", [])
@@ -130,7 +131,8 @@ class Guard:
 
     # --- the body -----------------------------------------------------------------------------------------------------
 
-    async def _body(self, headers: Mapping[str, list[str]], receive: Receive) -> bytes:
+    async def body(self, headers: Mapping[str, list[str]], receive: Receive) -> bytes:
+        """The body, whole, within its size and its time. Raises `Refused`."""
         limit = self.listen.body
         close = (("connection", "close"),)
         if headers.get("content-encoding", ["identity"]) != ["identity"]:
@@ -256,7 +258,7 @@ def identity(message: Mapping[str, Any]) -> str | int | None:
 
 def _key(scope: Scope, message: Mapping[str, Any]) -> tuple[str, str] | None:
     """Of a request within a session of the older protocol: what no other open request may have."""
-    session = _headers(scope).get("mcp-session-id", [""])[0]
+    session = headers_of(scope).get("mcp-session-id", [""])[0]
     given = identity(message)
     return (session, str(given)) if session and "method" in message and given is not None else None
 
@@ -269,7 +271,8 @@ def _known(host: str, names: frozenset[str]) -> bool:
     return bool(colon) and port.isdecimal() and bare in names
 
 
-def _headers(scope: Scope) -> dict[str, list[str]]:
+def headers_of(scope: Scope) -> dict[str, list[str]]:
+    """The headers of a request, by lower case name."""
     found: dict[str, list[str]] = {}
     for name, value in scope["headers"]:
         found.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
