@@ -53,7 +53,7 @@ def _told(broken: Sequence[RunRow]) -> Sequence[str]:
         f"{count} live run{' keeps' if count == 1 else 's keep'} another program than this one, and cannot go on with it:",
         "",
     ]
-    rows = [(one.header.run, one.state.value, one.header.entry, when(one.header.started), one.waits) for one in broken]
+    rows = [(one.header.run, one.state.value, one.header.entry, when(one.header.started), one.waiting) for one in broken]
     ways = ["", "  = let workers of the program that they keep end them, or fork them: `ael runs fork RUN --at end`"]
     return [*heads, clean(table(["RUN", "STATE", "ENTRY", "STARTED", ""], rows)), *ways]
 

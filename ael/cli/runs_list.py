@@ -91,7 +91,7 @@ def row_json(row: RunRow) -> dict[str, object]:
         "started": header.started,
         "deadline": header.deadline,
         "owner": row.owner or None,
-        "waits": row.waits or None,
+        "waits": row.waiting or None,
         "wake": row.wake,
         "ending": row.ending or None,
         "outcome": row.outcome,
@@ -101,7 +101,7 @@ def row_json(row: RunRow) -> dict[str, object]:
 
 
 def _told(row: RunRow) -> Sequence[str]:
-    rest = row.ending if row.state is RunState.ENDED else row.waits
+    rest = row.ending if row.state is RunState.ENDED else row.waiting
     header = row.header
     name = header.entry.partition(".")[2] or header.entry
     return header.run, row.state.value, name, when(header.started), header.caller, rest

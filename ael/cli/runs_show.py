@@ -55,7 +55,7 @@ def _lines(row: RunRow, entries: Sequence[Entry], pinned: Mapping[str, object], 
         yield f"forked   from {fork.of}, {f'at {clean(fork.at)}' if fork.at else 'at its end'}"
     if row.outcome is not None:
         yield f"spent    {spent_text(row)}"
-    state = f"{row.state.value}{f' with {row.ending}' if row.ending else ''}{f', waits: {row.waits}' if row.waits else ''}"
+    state = f"{row.state.value}{f' with {row.ending}' if row.ending else ''}{f', waits: {row.waiting}' if row.waiting else ''}"
     yield f"state    {clean(state)}"
     if row.outcome is not None:
         yield f"outcome  {clean(cut(json_text(row.outcome, indent=None)))}"

@@ -6,8 +6,8 @@
     ael worker --decide 8001       and let people decide over HTTP
 
 `ael run --detach` gives the workers something to do. The first interrupt or SIGTERM drains: no further run is taken, and each one is
-given up where its next effect would begin, for another worker to go on. The second ends at once, and the runs are taken over when their
-leases end.
+given up where its next effect would begin, for another worker to go on. What has not come so far after the `drain` of the deployment (20 s)
+is cut off and given back as well. The second signal ends at once, and the runs are taken over when their leases end.
 Exit code 0 when it drained or, with `--once`, did what was there; 2 for bad usage or a program that does not check.
 """
 

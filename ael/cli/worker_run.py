@@ -52,8 +52,9 @@ async def _work(host: Host, args: argparse.Namespace) -> int:
         execution = execution_of(host)
         tenants = {} if binding.per_tenant is None else {EVERYBODY: binding.per_tenant}
         say = _Said(quiet=args.quiet)
-        worker = Worker({host.unit.digest: execution}, args.slots or binding.slots, tenants, say.left, say.trouble, binding.keep)
-        stop = _Stop(worker, asyncio.get_running_loop())
+        slots, programs = args.slots or binding.slots, {host.unit.digest: execution}
+        worker = Worker(programs, slots, tenants, say.left, say.trouble, binding.keep, binding.drain)
+        stop = _Stop(worker)
         before = {number: caught(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             with ExitStack() as watching:
@@ -74,7 +75,8 @@ async def _work(host: Host, args: argparse.Namespace) -> int:
         finally:
             released(before)
         counts = worker.counts
-        say.line(f"{counts.ended} ended, {counts.parked} parked, {counts.released} given back")
+        cut = f", {counts.cut} cut off" if counts.cut else ""
+        say.line(f"{counts.ended} ended, {counts.parked} parked, {counts.released} given back{cut}")
     return 0
 
 
@@ -111,9 +113,8 @@ def _waker(worker: Worker) -> Any:
 class _Stop:
     """The first signal drains, the second ends the process (features A12.12, A12.13)."""
 
-    def __init__(self, worker: Worker, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, worker: Worker) -> None:
         self.worker = worker
-        self.loop = loop
         self.told = False
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
@@ -122,7 +123,7 @@ class _Stop:
         self.told = True
         # Not `print`: the signal may have come in the middle of one, and its buffer takes no second writer.
         os.write(2, b"draining: each run ends before its next effect; once more ends at once\n")
-        self.loop.call_soon_threadsafe(self.worker.stop)
+        self.worker.stop()
 
 
 class _Said:

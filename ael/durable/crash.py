@@ -37,6 +37,9 @@ class Watched:
     def now(self) -> float:
         return self._inner.now()
 
+    def ticks(self) -> float:
+        return self._inner.ticks()
+
     def alone(self, what: str) -> None:
         self._inner.alone(what)
 

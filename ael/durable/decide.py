@@ -37,6 +37,14 @@ class Open:
         return self.row.header.run
 
 
+_UNCERTAIN = "uncertain at "
+
+
+def still_waits(row: RunRow, more: str) -> str:
+    """What a run waits for that could not go on: `more`, and the calls that a person has still to settle."""
+    return "; ".join([*(part for part in row.waits.split("; ") if part.startswith(_UNCERTAIN)), more])
+
+
 class DecideError(Exception):
     """A decision that cannot be made; the sentence says why, `note` what to do."""
 
@@ -57,7 +65,7 @@ def open_in(row: RunRow, entries: Sequence[Entry], limit: float | None = None) -
         last[entry.path] = entry
         if entry.state is State.PROPOSED:
             proposed[entry.path] = entry
-    uncertain = {part.partition(" at ")[2] for part in row.waits.split("; ") if part.startswith("uncertain at ")}
+    uncertain = {part.removeprefix(_UNCERTAIN) for part in row.waits.split("; ") if part.startswith(_UNCERTAIN)}
     found: list[Open] = []
     for path, entry in last.items():
         if entry.kind is Kind.APPROVAL and entry.state is State.PROPOSED and isinstance(entry.value, Mapping):

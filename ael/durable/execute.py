@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import secrets
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
+from functools import cached_property
 
 from ael.data import dataclass, field, replace
 from ael.durable.fork import ForkJournal, fork_of
+from ael.durable.heart import Heart
 from ael.durable.pinned import Bound, bound_of, differences
 from ael.durable.rights import CallersNow, callers_now, kept_rights, restored, spec_form, spec_of, tightened
 from ael.host import Host
-from ael.journal.durable import DurableStore, Fenced, Held, Pulse, StoreError
+from ael.journal.durable import DurableStore, Fenced, HandedBack, Held
 from ael.journal.store import RunJournal
 from ael.run.bindings import Options
 from ael.run.budget import Account
 from ael.run.engine import Engine
 from ael.run.outcome import Outcome, Suspended, to_json, word_of
 from ael.run.run import Run
-
-BEATS = 3
-"""Heartbeats in the time of a lease: two may be late before the run is taken for abandoned."""
-
 
 class Taken(Exception):
     """Another worker has this run now; what this one still did after that is not kept."""
@@ -45,6 +41,11 @@ class Execution:
     lease: float
     bound: Bound = field(default_factory=Bound)
     callers: CallersNow = field(default_factory=dict)
+
+    @cached_property
+    def heart(self) -> Heart:
+        """What extends the leases of this owner's runs."""
+        return Heart(self.store, self.owner, self.lease)
 
     def fresh(self, entry: str | None, given: Mapping[str, object] | bytes | str | None, options: Options) -> Held:
         """A new run of `entry` with its input, held by this owner. Raises what `Engine.header` raises."""
@@ -96,18 +97,17 @@ class Execution:
 
     async def conclude(self, held: Held, run: Run) -> Outcome:
         """Wait for the end of an execution, and record it. Raises `Taken`, and `StoreError` when the store is gone."""
-        beat = asyncio.ensure_future(self.beat(lambda: {run.id: (held, run)}))
+        self.heart.add(held)
+        self.heart.attach(run)
         try:
             outcome = await run.outcome()
         finally:
-            beat.cancel()
-            with suppress(asyncio.CancelledError):
-                await beat
+            self.heart.remove(run.id)
         await self.record(held, run, outcome)
         return outcome
 
     async def record(self, held: Held, run: Run, outcome: Outcome) -> None:
-        """Record how an execution ended. Raises `Taken` and `StoreError`."""
+        """Record how an execution ended; a run that was given up is ready for another worker. Raises `Taken` and `StoreError`."""
         journal = held.journal
         if isinstance(outcome, Suspended):
             journal.begin()
@@ -116,6 +116,9 @@ class Execution:
         name, epoch = held.row.header.run, held.row.epoch
         lost = journal.lost
         try:
+            if isinstance(lost, HandedBack):
+                await self.store.release(name, epoch)
+                return
             if lost is not None:
                 raise lost
             match outcome:
@@ -129,24 +132,6 @@ class Execution:
                     await self.store.finish(name, epoch, word_of(outcome), to_json(outcome), run.active)
         except Fenced:
             raise Taken(name) from None
-
-    async def beat(self, running: Callable[[], Mapping[str, tuple[Held, Run]]]) -> None:
-        """One heartbeat after the other for the runs under way, until cancelled: leases extended, cancels heard.
-
-        A run that is somebody else's is stopped: nothing more of it is kept. One that the store does not know yet has no lease.
-        """
-        while True:
-            await asyncio.sleep(self.lease / BEATS)
-            held = {name: one for name, one in running().items() if one[0].journal.begun}
-            if not held:
-                continue
-            pulse = Pulse()
-            with suppress(StoreError):
-                pulse = await self.store.pulse(self.owner, {name: one.row.epoch for name, (one, _) in held.items()}, self.lease)
-            for name in pulse.lost:
-                held[name][1].cancel("another worker has this run")
-            for name, reason in pulse.cancel.items():
-                held[name][1].cancel(reason)
 
 
 def kept_options(options: Options) -> dict[str, object]:

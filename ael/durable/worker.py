@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Collection, Mapping, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 from ael.data import dataclass, field
+from ael.durable.decide import still_waits
 from ael.durable.execute import Execution, Taken
-from ael.journal.durable import Held, RunRow, RunState, StoreError
+from ael.journal.durable import HandedBack, Held, RunRow, RunState, StoreError
 from ael.run.outcome import Outcome, Suspended
 from ael.run.run import Run
 
@@ -19,6 +21,8 @@ PATROL = 30.0
 """Seconds between looks for runs that nobody can take, that are dead, or that ended long ago."""
 BOUNCE = 20.0
 """Seconds for which a run that keeps other bindings is left to the workers that have them."""
+STOPS = "the worker stops"
+"""Why a run is cut off when the time for draining is over."""
 
 
 @dataclass
@@ -31,6 +35,15 @@ class Counts:
     released: int = 0
     taken: int = 0
     refused: int = 0
+    cut: int = 0
+
+
+class CutOff(Exception):
+    """A run that did not come to its next effect before its worker had to end."""
+
+    def __init__(self, run: str, seconds: float) -> None:
+        super().__init__(f"the run {run} was cut off and given back: it did not come to its next effect within {seconds:g} s")
+        self.run = run
 
 
 class Refused(Exception):
@@ -47,8 +60,9 @@ class Worker:
     """Executes runs of the programs that it holds (`executions`, by their digest) until it is told to stop.
 
     `slots`: runs at once. `tenants`: the most runs of a tenant over all workers (see `DurableStore.claim`). `told` hears of each run that
-    left this worker, `trouble` sentences about the store and about runs that nobody takes. `keep`: seconds after which ended runs are
-    forgotten, None for never.
+    left this worker, `trouble` sentences about the store, about runs that nobody takes, and about one that keeps the others waiting.
+    `keep`: seconds after which ended runs are forgotten, None for never. `drain`: seconds that a run has to come to its next effect, once
+    the worker is told to stop; None for as long as that takes.
     """
 
     executions: Mapping[str, Execution]
@@ -57,10 +71,14 @@ class Worker:
     told: Callable[[RunRow, Outcome | Exception], None] | None = None
     trouble: Callable[[str], None] | None = None
     keep: float | None = None
+    drain: float | None = None
     counts: Counts = field(default_factory=Counts)
     _running: dict[str, tuple[Held, Run]] = field(default_factory=dict)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
+    _stopping: bool = False
+    _limit: threading.Timer | None = None
+    _loop: asyncio.AbstractEventLoop | None = None
     _woken: asyncio.Event = field(default_factory=asyncio.Event)
     _waiting: dict[str, int] = field(default_factory=dict)
     _reported: set[str] = field(default_factory=set)
@@ -71,10 +89,34 @@ class Worker:
         return next(iter(self.executions.values()))
 
     def stop(self) -> None:
-        """Take no further run, and give each one up where its next effect would begin."""
-        self._stop.set()
-        for _, run in self._running.values():
+        """Take no further run, and give each one up where its next effect would begin; after `drain` seconds, wherever it is.
+
+        Called from any thread, and from signal handlers: a run that computes has the event loop, and must not put this off.
+        """
+        if self._stopping:
+            return
+        self._stopping = True
+        for _, run in list(self._running.values()):
             run.draining = True
+        if self.drain is not None:
+            self._limit = threading.Timer(self.drain, self._cut_off)
+            self._limit.daemon = True
+            self._limit.start()
+        self._in_loop(self._stop.set)
+
+    def _cut_off(self) -> None:
+        """The time is up. What still runs is cancelled, and nothing of that is kept: another worker finds the run as it was."""
+        for held, run in list(self._running.values()):
+            held.journal.hand_back()
+            run.interrupt(STOPS)
+            self._in_loop(run.cancel, STOPS)
+
+    def _in_loop(self, call: Callable[..., object], *arguments: object) -> None:
+        if self._loop is None:
+            call(*arguments)
+            return
+        with suppress(RuntimeError):  # the loop is closed: the worker has ended
+            self._loop.call_soon_threadsafe(call, *arguments)
 
     def wake(self) -> None:
         """Look at the store now: something may be ready. Called from the worker's event loop."""
@@ -87,7 +129,8 @@ class Worker:
 
     async def work(self) -> None:
         """Work until `stop`; then wait for what is in flight. Runs that did not end or park are ready for other workers."""
-        rounds = [asyncio.ensure_future(self._first.beat(lambda: self._running)), asyncio.ensure_future(self._patrol())]
+        self._begin()
+        patrol = asyncio.ensure_future(self._patrol())
         try:
             while not self._stop.is_set():
                 self._woken.clear()
@@ -98,11 +141,13 @@ class Worker:
             while self._tasks:
                 await asyncio.wait(self._tasks)
         finally:
-            await _ended(rounds)
+            self._end()
+            patrol.cancel()
+            await asyncio.gather(patrol, return_exceptions=True)
 
     async def until_idle(self) -> None:
         """Work until nothing is ready and nothing runs: for one that is started to do what is there."""
-        rounds = [asyncio.ensure_future(self._first.beat(lambda: self._running))]
+        self._begin()
         try:
             while not self._stop.is_set() and (await self._claim(self.slots - len(self._tasks)) or self._tasks):
                 if self._tasks:
@@ -110,7 +155,15 @@ class Worker:
             while self._tasks:
                 await asyncio.wait(self._tasks)
         finally:
-            await _ended(rounds)
+            self._end()
+
+    def _begin(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._first.heart.trouble = self.trouble
+
+    def _end(self) -> None:
+        if self._limit is not None:
+            self._limit.cancel()
 
     async def _claim(self, free: int) -> int:
         if free <= 0:
@@ -128,6 +181,8 @@ class Worker:
             self._say("the store of the runs is there again")
         for held in found:
             self.counts.claimed += 1
+            # From here on: another run may have the loop before this one begins.
+            one.heart.add(held)
             task = asyncio.ensure_future(self._execute(held))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
@@ -136,30 +191,40 @@ class Worker:
     async def _execute(self, held: Held) -> None:
         name = held.row.header.run
         execution = self.executions[held.row.header.program]
-        differs = execution.differs(held)
         try:
-            if differs:
-                self.counts.refused += 1
-                waits = f"a worker with the bindings that it began under ({'; '.join(differs)})"
-                await execution.store.park(
-                    name, held.row.epoch, waits, execution.engine.world.clock.now() + BOUNCE, held.row.active
-                )
-                if name not in self._reported:
-                    self._reported.add(name)
-                    self._tell(held.row, Refused(name, differs))
+            if differs := execution.differs(held):
+                await self._refuse(execution, held, differs)
                 return
             run = execution.start(held)
-            run.draining = self._stop.is_set()
             self._running[name] = (held, run)
+            run.draining = self._stopping
+            self._first.heart.attach(run)
             outcome = await run.outcome()
             await execution.record(held, run, outcome)
-            self._count(run, outcome)
-            self._tell(held.row, outcome)
-        except (Taken, StoreError) as error:
+            if isinstance(held.journal.lost, HandedBack):
+                self.counts.cut += 1
+                self._tell(held.row, CutOff(name, self.drain or 0.0))
+            else:
+                self._count(run, outcome)
+                self._tell(held.row, outcome)
+        except Exception as error:
+            # Taken over, a store that is gone, or a defect: the lease ends, and another worker gets the run. The others go on.
             self.counts.taken += isinstance(error, Taken)
             self._tell(held.row, error)
         finally:
             self._running.pop(name, None)
+            self._first.heart.remove(name)
+
+    async def _refuse(self, execution: Execution, held: Held, differs: Sequence[str]) -> None:
+        """Leave a run for a while to the workers that have its bindings."""
+        name = held.row.header.run
+        self.counts.refused += 1
+        told = still_waits(held.row, f"a worker with the bindings that it began under ({'; '.join(differs)})")
+        now = execution.engine.world.clock.now()
+        await execution.store.park(name, held.row.epoch, told, now + BOUNCE, held.row.active)
+        if name not in self._reported:
+            self._reported.add(name)
+            self._tell(held.row, Refused(name, differs))
 
     def _count(self, run: Run, outcome: Outcome) -> None:
         if not isinstance(outcome, Suspended):
@@ -193,7 +258,7 @@ class Worker:
             if row.header.run not in self._reported:
                 self._reported.add(row.header.run)
                 self._say(f"the run {row.header.run} is dead: {row.waits}; `ael runs resume {row.header.run}` tries it again")
-        stuck = {row.header.run: row for row in await unclaimable(one, self.executions)}
+        stuck = {row.header.run: row for row in await one.store.unclaimed(tuple(self.executions))}
         for name, row in stuck.items():
             if name not in self._reported and (at_once or self._waiting.get(name) == row.epoch):
                 self._reported.add(name)
@@ -208,29 +273,3 @@ class Worker:
         await asyncio.wait([*waiting, *self._tasks], timeout=IDLE * (1 + random.random()), return_when=asyncio.FIRST_COMPLETED)
         for one in waiting:
             one.cancel()
-
-
-async def _ended(rounds: Sequence[asyncio.Task[None]]) -> None:
-    for one in rounds:
-        one.cancel()
-    await asyncio.gather(*rounds, return_exceptions=True)
-
-
-async def unclaimable(execution: Execution, programs: Collection[str]) -> list[RunRow]:
-    """Runs that could go on and that no worker with these programs can take: their program changed (runtime.md, section 5)."""
-    now = execution.engine.world.clock.now()
-    # Parked runs are looked at by themselves: many of them hide none of the others.
-    rows = await execution.store.rows(states=[RunState.READY, RunState.RUNNING], limit=1_000)
-    rows += await execution.store.rows(states=[RunState.PARKED], limit=1_000)
-    return [row for row in rows if row.header.program not in programs and _free(row, now)]
-
-
-def _free(row: RunRow, now: float) -> bool:
-    """Whether a worker that has its program could take a run now."""
-    match row.state:
-        case RunState.READY:
-            return True
-        case RunState.PARKED:
-            return row.wake is not None and row.wake <= now
-        case _:
-            return row.lease < now

@@ -96,6 +96,9 @@ class DatabaseStore:
     async def rows(self, *, states: Collection[RunState] = (), tenant: str | None = None, limit: int = 100) -> list[RunRow]:
         return await self._writer.submit(lambda db: runs.rows(db, states, tenant, limit))
 
+    async def unclaimed(self, programs: Collection[str], limit: int = 100) -> list[RunRow]:
+        return await self._writer.submit(lambda db: runs.unclaimed(db, programs, limit))
+
     async def read_by(self, run: str, reader: str, what: str) -> None:
         await self._writer.submit(lambda db: access.note(db, run, reader, what))
 

@@ -19,7 +19,7 @@ class Fenced(RuntimeError):
     """This worker no longer holds the run: nothing that it still writes is kept."""
 
 
-class GivenUp(RuntimeError):
+class HandedBack(RuntimeError):
     """This worker gives the run back in the middle of its execution: nothing that is still written here is kept."""
 
 
@@ -43,8 +43,9 @@ class RunState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """A run as its store knows it. Times in seconds since the epoch; `waits` says what a parked run waits for, `wake` until when at most.
+    """A run as its store knows it. Times in seconds since the epoch, but `lease`, which is in the store's ticks.
 
+    `waits` says what a run waited for when it was parked last, or why it is dead; `wake` until when at most.
     `attempts` counts the claims in a row after which the run got no further; `ending` is the word of the outcome, `outcome` its record.
     """
 
@@ -62,6 +63,11 @@ class RunRow:
     ended: float | None = None
     active: float = 0.0
 
+    @property
+    def waiting(self) -> str:
+        """What a parked run waits for, or why a dead one is; "" for others."""
+        return self.waits if self.state in (RunState.PARKED, RunState.DEAD) else ""
+
 
 class HeldRun(RunJournal, Protocol):
     """The journal of a claimed run."""
@@ -75,9 +81,9 @@ class HeldRun(RunJournal, Protocol):
 
     @property
     def lost(self) -> BaseException | None:
-        """Why nothing more is kept: another worker has the run, the store is gone, or the run was given up."""
+        """Why nothing more is kept: another worker has the run, the store is gone, or the run is handed back."""
 
-    def give_up(self) -> None:
+    def hand_back(self) -> None:
         """Keep nothing more of this execution. May be called from any thread."""
 
 
@@ -151,6 +157,9 @@ class DurableStore(Protocol):
 
     async def rows(self, *, states: Collection[RunState] = (), tenant: str | None = None, limit: int = 100) -> list[RunRow]:
         """Runs, the newest first."""
+
+    async def unclaimed(self, programs: Collection[str], limit: int = 100) -> list[RunRow]:
+        """Runs that could go on, but of programs other than these that nobody works on at the moment; the oldest first."""
 
     async def read_by(self, run: str, reader: str, what: str) -> None:
         """Record that somebody reads the content of a run: called before it is shown (feature A16.6)."""

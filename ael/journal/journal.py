@@ -10,7 +10,7 @@ from json.encoder import encode_basestring_ascii
 from typing import Any
 
 from ael.journal import form
-from ael.journal.durable import Damaged, Fenced, GivenUp, StoreError
+from ael.journal.durable import Damaged, Fenced, HandedBack, StoreError
 from ael.journal.entry import Ending, Entry, Header, Kind, State
 from ael.journal.store import check_order
 from ael.journal.writer import Connection, Work
@@ -83,9 +83,9 @@ class HeldJournal:
             work, self._begin = self._begin, None
             self._submit(work, lazy=True, failed=self._failed)
 
-    def give_up(self) -> None:
+    def hand_back(self) -> None:
         """Keep nothing more of this execution. May be called from any thread."""
-        self.lost = self.lost or GivenUp(f"the run {self._run} is given back")
+        self.lost = self.lost or HandedBack(f"the run {self._run} is given back")
 
     def _failed(self, error: BaseException) -> None:
         self.lost = self.lost or error

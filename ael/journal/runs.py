@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from ael.journal import form
-from ael.journal.durable import Fenced, RunRow, RunState, StoreError
+from ael.journal.durable import Damaged, Fenced, RunRow, RunState
 from ael.journal.entry import Entry, Header, State
 from ael.journal.journal import COLUMNS, PUT, kept, to_row
 from ael.journal.writer import Connection
@@ -17,6 +17,8 @@ Claimed = tuple[RunRow, object, Mapping[str, object], Kept]
 _HEAD = "run, program, entry, digest, tenant, caller, started, deadline, version"
 _REST = "state, owner, epoch, lease, wake, waits, attempts, cancel, ending, outcome, ended, active"
 _ROW = f"SELECT {_HEAD}, {_REST} FROM ael_run"
+_FREE = "(state = 'ready' OR (state = 'parked' AND wake <= ?) OR (state = 'running' AND lease < ?))"
+"""Whether a worker may claim a run: by the time, and the ticks."""
 EVERYBODY = "*"
 """Stands for each tenant that a limit does not name."""
 DEAD_AFTER = 5
@@ -43,10 +45,10 @@ def create(db: Connection, header: Header, input: bytes, pinned: bytes, delay: f
 
 def hold(db: Connection, run: str, owner: str, lease: float) -> Claimed | None:
     """Claim one run, when nobody has it and it does not wait."""
-    now = db.now()
+    now, ticks = db.now(), db.ticks()
     free = "state = 'ready' OR (state = 'parked' AND wake <= ?) OR (state = 'running' AND (lease < ? OR owner = ?))"
-    found = db.rows(f"SELECT epoch FROM ael_run WHERE run = ? AND ({free}){db.skip}", run, now, now, owner)
-    return _take(db, run, int(found[0][0]), owner, now + lease) if found else None
+    found = db.rows(f"SELECT epoch FROM ael_run WHERE run = ? AND ({free}){db.skip}", run, now, ticks, owner)
+    return _take(db, run, int(found[0][0]), owner, ticks + lease) if found else None
 
 
 def claim(
@@ -55,18 +57,17 @@ def claim(
     """Claim runs for the free slots of a worker: tenants take turns, none above its limit."""
     if slots <= 0 or not programs:
         return []
-    now = db.now()
+    now, ticks = db.now(), db.ticks()
     if tenants:
         # A plain count lets two workers pass the limit together: they count one after the other.
         db.alone("ael tenants")
     names = ", ".join("?" * len(programs))
-    free = "(state = 'ready' OR (state = 'parked' AND wake <= ?) OR (state = 'running' AND lease < ?))"
-    where = f"program IN ({names}) AND {free}"
-    waiting = {str(tenant) for (tenant,) in db.rows(f"SELECT DISTINCT tenant FROM ael_run WHERE {where}", *programs, now, now)}
+    where = f"program IN ({names}) AND {_FREE}"
+    waiting = {str(tenant) for (tenant,) in db.rows(f"SELECT DISTINCT tenant FROM ael_run WHERE {where}", *programs, now, ticks)}
     running: dict[str, int] = {}
     if waiting:
         counted = "SELECT tenant, COUNT(*) FROM ael_run WHERE state = 'running' AND lease >= ? GROUP BY tenant"
-        running = {tenant: int(count) for tenant, count in db.rows(counted, now)}
+        running = {tenant: int(count) for tenant, count in db.rows(counted, ticks)}
     query = f"SELECT run, epoch FROM ael_run WHERE {where} AND tenant = ? ORDER BY started LIMIT ?{db.skip}"
     queues: dict[str, list[tuple[str, int]]] = {}
     claimed: list[Claimed] = []
@@ -78,12 +79,17 @@ def claim(
             waiting.discard(tenant)
             continue
         if tenant not in queues:
-            queues[tenant] = [(str(run), int(epoch)) for run, epoch in db.rows(query, *programs, now, now, tenant, slots)]
+            queues[tenant] = [(str(run), int(epoch)) for run, epoch in db.rows(query, *programs, now, ticks, tenant, slots)]
         if not queues[tenant]:
             waiting.discard(tenant)
             continue
         run, epoch = queues[tenant].pop(0)
-        taken = _take(db, run, epoch, owner, now + lease)
+        try:
+            taken = _take(db, run, epoch, owner, ticks + lease)
+        except Damaged as error:
+            # Put aside, so that it does not keep every worker from the runs that come after it.
+            _bury(db, run, str(error))
+            continue
         if taken is not None:
             claimed.append(taken)
             running[tenant] = running.get(tenant, 0) + 1
@@ -95,12 +101,11 @@ def _take(db: Connection, run: str, epoch: int, owner: str, until: float) -> Cla
     written = int(db.rows("SELECT COUNT(*) FROM ael_entry WHERE run = ?", run)[0][0])
     attempts = 1 if written > reached else int(attempts) + 1
     if attempts > DEAD_AFTER:
-        why = f"{DEAD_AFTER} workers that took it, one after the other, stopped before it got any further"
-        db.change("UPDATE ael_run SET state = 'dead', owner = '', waits = ?, ended = ? WHERE run = ?", why, db.now(), run)
+        _bury(db, run, f"{DEAD_AFTER} workers that took it, one after the other, stopped before it got any further")
         return None
     taken = db.change(
-        "UPDATE ael_run SET state = 'running', owner = ?, epoch = ?, lease = ?, wake = NULL, waits = '', attempts = ?,"
-        " reached = ? WHERE run = ? AND epoch = ?",
+        "UPDATE ael_run SET state = 'running', owner = ?, epoch = ?, lease = ?, wake = NULL, attempts = ?, reached = ?"
+        " WHERE run = ? AND epoch = ?",
         *(owner, epoch + 1, until, attempts, written, run, epoch),
     )
     if not taken:
@@ -108,13 +113,29 @@ def _take(db: Connection, run: str, epoch: int, owner: str, until: float) -> Cla
     _take_in(db, run, epoch + 1)
     row, found = find(db, run), given(db, run)
     if row is None or found is None:
-        raise StoreError(f"the run {run} is damaged")
+        raise Damaged(f"the run {run} is damaged")
     return row, *found, kept(db, run)
+
+
+def _bury(db: Connection, run: str, why: str) -> None:
+    """Put a run aside that nobody can go on with."""
+    db.change(
+        "UPDATE ael_run SET state = 'dead', owner = '', lease = 0, waits = ?, ended = ? WHERE run = ?", why, db.now(), run
+    )
+
+
+def unclaimed(db: Connection, programs: Collection[str], limit: int) -> list[RunRow]:
+    """Runs that could go on, of other programs, which no worker works on at the moment; the oldest first."""
+    now, ticks = db.now(), db.ticks()
+    other = f"program NOT IN ({', '.join('?' * len(programs))})" if programs else "1 = 1"
+    worked = "SELECT 1 FROM ael_run r WHERE r.program = ael_run.program AND r.state = 'running' AND r.lease >= ?"
+    query = f"{_ROW} WHERE {other} AND {_FREE} AND NOT EXISTS ({worked}) ORDER BY started, run LIMIT ?"
+    return [to_run(row) for row in db.rows(query, *programs, now, ticks, ticks, limit)]
 
 
 def pulse(db: Connection, owner: str, runs: Mapping[str, int], lease: float) -> tuple[frozenset[str], dict[str, str]]:
     """Extend leases; the runs that are somebody else's by now, and those to cancel."""
-    until = db.now() + lease
+    until = db.ticks() + lease
     lost: set[str] = set()
     cancel: dict[str, str] = {}
     for run, epoch in runs.items():
@@ -137,7 +158,7 @@ def leave(db: Connection, run: str, epoch: int, changes: Mapping[str, object]) -
             answered = (
                 "state = 'parked' AND (cancel IS NOT NULL OR EXISTS (SELECT 1 FROM ael_signal s WHERE s.run = ael_run.run))"
             )
-            db.change(f"UPDATE ael_run SET state = 'ready', wake = NULL, waits = '' WHERE run = ? AND {answered}", run)
+            db.change(f"UPDATE ael_run SET state = 'ready', wake = NULL WHERE run = ? AND {answered}", run)
         return
     if not db.rows("SELECT 1 FROM ael_run WHERE run = ? AND epoch = ? AND owner = ''", run, epoch):
         raise Fenced(run)
@@ -155,9 +176,8 @@ def answer(db: Connection, run: str, entry: Entry, wake: bool) -> bool:
         return False
     db.change(f"INSERT INTO ael_signal (run, {COLUMNS}) VALUES ({', '.join('?' * 13)})", run, *to_row(entry))
     if wake:
-        db.change(
-            "UPDATE ael_run SET state = 'ready', wake = NULL, waits = '', attempts = 0 WHERE run = ? AND state = 'parked'", run
-        )
+        # `waits` stays until the run parks anew: what else it waits for can be answered meanwhile.
+        db.change("UPDATE ael_run SET state = 'ready', wake = NULL, attempts = 0 WHERE run = ? AND state = 'parked'", run)
     return True
 
 
@@ -195,10 +215,13 @@ def given(db: Connection, run: str) -> tuple[object, Mapping[str, object]] | Non
     found = db.rows("SELECT input, pinned FROM ael_run WHERE run = ?", run)
     if not found:
         return None
-    pinned = form.read(bytes(found[0][1]))
+    try:
+        input, pinned = (form.read(bytes(data)) for data in found[0])
+    except (form.FormError, TypeError) as error:
+        raise Damaged(f"the run {run} is damaged: {error}") from None
     if not isinstance(pinned, dict):
-        raise StoreError(f"the run {run} is damaged")
-    return form.read(bytes(found[0][0])), pinned
+        raise Damaged(f"the run {run} is damaged")
+    return input, pinned
 
 
 def find(db: Connection, run: str) -> RunRow | None:
@@ -235,14 +258,18 @@ def prune(db: Connection, before: float, keep: int) -> int:
 
 
 def to_run(row: tuple[Any, ...]) -> RunRow:
-    """A row of `ael_run`."""
+    """A row of `ael_run`. Raises `Damaged` for what no store wrote."""
     run, program, entry, digest, tenant, caller, started, deadline, version, *rest = row
     state, owner, epoch, lease, wake, waits, attempts, reason, ending, outcome, ended, active = rest
     header = Header(run, program, entry, digest, tenant, caller, float(started), deadline, int(version))
-    kept_outcome = None if outcome is None else form.read(bytes(outcome))
+    try:
+        kept_outcome = None if outcome is None else form.read(bytes(outcome))
+        state = RunState(state)
+    except (ValueError, TypeError) as error:
+        raise Damaged(f"the run {run} is damaged: {error}") from None
     return RunRow(
         header,
-        RunState(state),
+        state,
         owner,
         int(epoch),
         float(lease),

@@ -31,8 +31,10 @@ class SqliteDatabase:
     share = ""
     skip = ""
 
-    def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, path: Path, clock: Callable[[], float] = time.time, ticks: Callable[[], float] | None = None) -> None:
         refuse_network(path)
+        self._boot = boot()
+        self._ticks = ticks or (clock if self._boot is None else _since_boot)
         self.seen: dict[object, object] = {}
         self._path = path
         self._clock = clock
@@ -65,10 +67,20 @@ class SqliteDatabase:
         self.begin()
         try:
             upgrade(self, WORDS)
+            self._note_boot()
         except BaseException:
             self.rollback()
             raise
         self.commit()
+
+    def _note_boot(self) -> None:
+        """Leases count from the start of the machine: those of an earlier one are over, and so is whoever had them."""
+        boot = self._boot or 0
+        found = self.rows("SELECT value FROM ael_meta WHERE name = 'boot'")
+        if found and found[0][0] == boot:
+            return
+        self.change("INSERT OR REPLACE INTO ael_meta (name, value) VALUES ('boot', ?)", boot)
+        self.change("UPDATE ael_run SET lease = 0 WHERE state = 'running'")
 
     def rows(self, query: str, *parameters: object) -> list[tuple[Any, ...]]:
         try:
@@ -84,6 +96,10 @@ class SqliteDatabase:
 
     def now(self) -> float:
         return self._clock()
+
+    def ticks(self) -> float:
+        """Seconds since the machine was started, which a clock that is set does not change."""
+        return self._ticks()
 
     def alone(self, what: str) -> None:
         """Nothing to do: `BEGIN IMMEDIATE` lets one transaction write at a time."""
@@ -108,6 +124,20 @@ class SqliteDatabase:
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return Unreachable(f"{self._path} is locked by another process")
         return StoreError(f"the runs in {self._path} cannot be used: {error}")
+
+
+def boot(source: Path = Path("/proc/sys/kernel/random/boot_id")) -> int | None:
+    """A number that tells this start of the machine from others; None where the platform has none, or no clock that goes with it."""
+    if not hasattr(time, "CLOCK_BOOTTIME"):
+        return None
+    try:
+        return int(source.read_text(encoding="ascii").strip().replace("-", "")[:15], 16)
+    except (OSError, ValueError):
+        return None
+
+
+def _since_boot() -> float:
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 def refuse_network(path: Path) -> None:

@@ -48,6 +48,9 @@ class Connection(Protocol):
     def now(self) -> float:
         """Seconds since the epoch, by the clock that all users of this database share."""
 
+    def ticks(self) -> float:
+        """Seconds by a clock that all users of this database share and that nobody sets, where there is one: leases go by it."""
+
     def alone(self, what: str) -> None:
         """Wait until no other transaction holds this lock, and hold it until the commit."""
 

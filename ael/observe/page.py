@@ -82,7 +82,7 @@ def _places(spans: Sequence[Span], root: Span) -> str:
 
 def _summary(row: RunRow, root: Span, started: str) -> Iterator[tuple[str, str]]:
     told = root.attributes
-    yield "State", f"{row.state.value}{f', {row.ending}' if row.ending else ''}{f', waits: {row.waits}' if row.waits else ''}"
+    yield "State", f"{row.state.value}{f', {row.ending}' if row.ending else ''}{f', waits: {row.waiting}' if row.waiting else ''}"
     yield "Started", f"{started} UTC"
     parked = told.get("parked")
     yield "Active", _time(root.end - root.start - (parked if isinstance(parked, float) else 0.0))

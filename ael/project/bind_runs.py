@@ -12,7 +12,7 @@ from ael.project.runs import RunsBinding
 from ael.project.wrong import Wrong, listing
 from ael.syntax import nodes as n
 
-_TIMES = {"lease": timedelta(seconds=1), "approval": timedelta(seconds=1), "keep": timedelta(0)}
+_TIMES = {"lease": timedelta(seconds=1), "drain": timedelta(0), "approval": timedelta(seconds=1), "keep": timedelta(0)}
 """Each with the least that makes sense."""
 _COUNTS = ("slots", "per_tenant")
 _EVIDENCE = ("none", "redacted", "full")

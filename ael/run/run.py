@@ -9,7 +9,7 @@ from contextlib import suppress
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from ael.journal.durable import Fenced, GivenUp, StoreError
+from ael.journal.durable import Fenced, HandedBack, StoreError
 from ael.journal.entry import Entry, Kind, State
 from ael.journal.store import RunJournal
 from ael.run.budget import Account, Dimension
@@ -256,7 +256,7 @@ class Run:
     def note_end(self, reason: str) -> None:
         """Journal that the run was told to end: a cancel, or a time limit. It ends where nothing is kept any more, too."""
         path = f"end@{self.active:.6f}"
-        with suppress(Fenced, GivenUp, StoreError):
+        with suppress(Fenced, HandedBack, StoreError):
             self.note(Entry(path, State.PROPOSED, Kind.CANCEL, "", "", "", reason, None, self.world.clock.now(), self.active))
 
     @property

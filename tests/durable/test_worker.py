@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from ael.durable.execute import Taken
-from ael.durable.worker import Worker, unclaimable
+from ael.durable.worker import Worker
 from ael.journal.database import DatabaseStore
 from ael.journal.durable import RunState
 from ael.journal.entry import Ending, Kind, State
@@ -172,6 +172,6 @@ def test_runs_of_a_program_that_nobody_has_are_reported(place: Place) -> None:
         header, input = execution.engine.header("main", {"n": 1}, Options(run="old"))
         await store.create(header._replace(program="before"), input, {"budget": {}, "trace_parent": None})
         await Worker({"program": execution}, 1).until_idle()
-        assert [row.header.run for row in await unclaimable(execution, ["program"])] == ["old"]
+        assert [row.header.run for row in await store.unclaimed(["program"])] == ["old"]
 
     place.run(body)

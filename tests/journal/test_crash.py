@@ -18,7 +18,7 @@ import pytest
 from ael.journal.database import DatabaseStore
 from ael.journal.durable import RunState, StoreError
 from ael.journal.entry import Entry, State
-from ael.journal.sqlite import SqliteDatabase
+from ael.journal.sqlite import SqliteDatabase, boot
 from ael.journal.store import WriteAheadRequired
 from tests.journal.places import Place
 from tests.journal.test_store import CALL, begun, entry, header, written
@@ -185,28 +185,58 @@ def test_a_file_cut_at_any_byte_holds_a_beginning_of_what_was_written(tmp_path: 
     place.run(body)
 
 
-def test_a_clock_that_jumps_back_gives_no_run_to_two_workers(tmp_path: Path) -> None:
-    now = [1_000.0]
+@pytest.mark.feature("K29")
+def test_a_clock_that_jumps_changes_no_lease(tmp_path: Path) -> None:
+    """In SQLite leases go by a clock that nobody sets: neither is a run taken early, nor is one of a dead worker left for hours."""
+    now, ticks = [1_000.0], [50.0]
     path = tmp_path / "runs.db"
 
     def connect() -> SqliteDatabase:
-        return SqliteDatabase(path, lambda: now[0])
+        return SqliteDatabase(path, lambda: now[0], lambda: ticks[0])
 
     async def main() -> None:
         first, second = DatabaseStore(connect), DatabaseStore(connect)
         try:
             held = await begun(first, lease=30.0)
-            for jump in (-10_000.0, 0.0, 20.0):
+            for jump in (-10_000.0, 0.0, 20.0, 100_000.0):
                 now[0] = 1_000.0 + jump
                 assert await second.claim("w2", ["p1"], 1, 30.0) == []
+                assert (await first.pulse("w1", {"r1": held.row.epoch}, 30.0)).lost == frozenset()
                 await written(held, entry(f"a/{jump}", State.PROPOSED))
-            now[0] = 100_000.0
+            now[0] = -50_000.0
+            ticks[0] += 31.0
             assert len(await second.claim("w2", ["p1"], 1, 30.0)) == 1
         finally:
             await first.close()
             await second.close()
 
     asyncio.run(main())
+
+
+def test_a_machine_that_was_started_anew_has_no_leases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = Place("sqlite", tmp_path / "runs.db", "")
+    starts = iter((11, 11, 12))
+    monkeypatch.setattr("ael.journal.sqlite.boot", lambda: next(starts))
+
+    async def body(store: DatabaseStore) -> None:
+        await begun(store, lease=1e9)
+
+    async def again(store: DatabaseStore) -> None:
+        assert await store.claim("w2", ["p1"], 1, 30.0) == []
+
+    async def after(store: DatabaseStore) -> None:
+        assert len(await store.claim("w3", ["p1"], 1, 30.0)) == 1
+
+    for one in (body, again, after):
+        place.run(one)
+
+
+@pytest.mark.parametrize(("text", "found"), [("1284ff23-d0de-4911-89fc-47f0c9dabcab\n", 0x1284FF23D0DE491), ("none", None), (None, None)])
+def test_a_platform_without_boots_goes_by_its_clock(tmp_path: Path, text: str | None, found: int | None) -> None:
+    source = tmp_path / "boot_id"
+    if text is not None:
+        source.write_text(text)
+    assert boot(source) == found
 
 
 def test_ten_thousand_parked_runs_cost_only_their_rows(tmp_path: Path) -> None:
@@ -220,7 +250,7 @@ def test_ten_thousand_parked_runs_cost_only_their_rows(tmp_path: Path) -> None:
         database = place.database()
         database.begin()
         (columns,) = {", ".join(name for _, name, *_ in database.rows("PRAGMA table_info(ael_run)"))}
-        others = columns.replace("run,", "'p' || n,", 1)
+        others = columns.replace("run,", "'p' || n,", 1).replace(", number", ", number + n")
         database.change(
             "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 10000) "
             f"INSERT INTO ael_run ({columns}) SELECT {others} FROM ael_run, c WHERE run = 'seed'"
