@@ -116,6 +116,9 @@ class _Told:
     def begin(self) -> None:
         self._inner.begin()
 
+    def hand_back(self) -> None:
+        self._inner.hand_back()
+
     def hurry(self) -> None:
         self._inner.hurry()
 
