@@ -22,14 +22,27 @@ class DatabaseStore:
 
     async def create(self, header: Header, input: object, pinned: Mapping[str, object], *, delay: float = 0.0) -> bool:
         data, pins = form.write(input), form.write(pinned)
-        return await self._writer.submit(lambda db: runs.create(db, header, data, pins, delay))
+        tried: list[Header] = []
+
+        def work(db: Connection) -> bool:
+            made = runs.create(db, header, data, pins, delay)
+            if not made and tried:
+                # The connection may have broken after the commit: then it is this very run that is there.
+                made = _there(db, header)
+            tried.append(header)
+            return made
+
+        return await self._writer.submit(work)
 
     def fresh(self, header: Header, input: object, pinned: Mapping[str, object], owner: str, lease: float) -> Held:
         """A new run that this owner holds. The store hears of it with its first record: a run without effects leaves nothing behind."""
         data, pins = form.write(input), form.write(pinned)
 
         def begin(db: Connection) -> bool:
-            if not runs.create(db, header, data, pins, 0.0) or runs.hold(db, header.run, owner, lease) is None:
+            if runs.create(db, header, data, pins, 0.0):
+                runs.hold(db, header.run, owner, lease)
+            elif not db.rows(_MINE, header.run, owner, FIRST_EPOCH):
+                # It is not there from a commit that broke before anybody heard of it.
                 raise Fenced(header.run)
             return True
 
@@ -75,7 +88,14 @@ class DatabaseStore:
         await self._writer.submit(work)
 
     async def answer(self, run: str, entry: Entry, *, wake: bool = True) -> bool:
-        return await self._writer.submit(lambda db: runs.answer(db, run, entry, wake))
+        tried: list[Entry] = []
+
+        def work(db: Connection) -> bool:
+            given = runs.answer(db, run, entry, wake, bool(tried))
+            tried.append(entry)
+            return given
+
+        return await self._writer.submit(work)
 
     async def cancel(self, run: str, reason: str) -> bool:
         return await self._writer.submit(lambda db: runs.cancel(db, run, reason))
@@ -110,3 +130,11 @@ class DatabaseStore:
 
     async def close(self) -> None:
         await self._writer.close()
+
+
+_MINE = "SELECT 1 FROM ael_run WHERE run = ? AND owner = ? AND epoch = ? AND state = 'running'"
+
+
+def _there(db: Connection, header: Header) -> bool:
+    row = runs.find(db, header.run)
+    return row is not None and row.header == header

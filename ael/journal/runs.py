@@ -164,17 +164,23 @@ def leave(db: Connection, run: str, epoch: int, changes: Mapping[str, object]) -
         raise Fenced(run)
 
 
-def answer(db: Connection, run: str, entry: Entry, wake: bool) -> bool:
+def answer(db: Connection, run: str, entry: Entry, wake: bool, again: bool = False) -> bool:
     """Leave an answer from outside for a call that waits for it, and let the run go on: it is in the journal with the next claim.
 
-    The holder of a running run numbers its records by itself, so nobody else writes among them.
+    The holder of a running run numbers its records by itself, so nobody else writes among them. `again`: this was tried before, and
+    nobody knows if it was committed.
     """
+    # Two who answer at once come one after the other.
+    db.alone(f"ael answer {run}")
     found = db.rows("SELECT state FROM ael_run WHERE run = ?" + db.share, run)
+    row = to_row(entry)
+    known = db.rows(f"SELECT {COLUMNS} FROM ael_signal WHERE run = ? AND path = ?", run, entry.path)
+    known += db.rows(f"SELECT {COLUMNS} FROM ael_entry WHERE run = ? AND path = ? AND state = 'answered'", run, entry.path)
+    if known:
+        return again and tuple(known[0]) == row
     if not found or found[0][0] in ("ended", "dead") or not _waits(db, run, entry.path):
         return False
-    if db.rows("SELECT 1 FROM ael_signal WHERE run = ? AND path = ?", run, entry.path):
-        return False
-    db.change(f"INSERT INTO ael_signal (run, {COLUMNS}) VALUES ({', '.join('?' * 13)})", run, *to_row(entry))
+    db.change(f"INSERT INTO ael_signal (run, {COLUMNS}) VALUES ({', '.join('?' * 13)})", run, *row)
     if wake:
         # `waits` stays until the run parks anew: what else it waits for can be answered meanwhile.
         db.change("UPDATE ael_run SET state = 'ready', wake = NULL, attempts = 0 WHERE run = ? AND state = 'parked'", run)
