@@ -160,6 +160,7 @@ def open_preview(opened: Opened, names: frozenset[str]) -> Host:
         tools=deployment.tools,
         prices=prices_of(bound, deployment),
         settings=deployment.settings,
+        operator=Layer("the operator's allow-list", denied=deployment.denied),
         run_budget=deployment.run_budget,
         defaults=deployment.defaults,
         limits=deployment.limits,

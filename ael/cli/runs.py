@@ -2,6 +2,7 @@
 
     ael runs                                the newest runs
     ael runs show r1f2e                     one run: how it ended, each effect, what it waits for
+    ael runs show r1f2e --step turn2        one step: what a model was asked and said, what it took
     ael runs approvals                      what waits for a person
     ael runs approve r1f2e                  let the call run, exactly as it was proposed
     ael runs deny r1f2e --reason "…"        do not; the model reads the reason
@@ -11,7 +12,7 @@
     ael runs fork r1f2e --at pay            a new run from a step on; nothing takes effect again
     ael runs diff r1f2e r77aa               what two runs did otherwise
     ael runs cancel r1f2e                   end a run, wherever it runs
-    ael runs prune --before 30d             forget what ended long ago
+    ael runs prune --before 30d             forget what ended long ago (`--content`: only what it was about)
 
 A run is named by its id, or by the beginning of it. Exit code 0; 1 when the run ended without a value, two runs differ, or the store
 cannot be used; 2 for bad usage or a decision that cannot be made; 3 for a run that waits; 130 when interrupted.
@@ -64,6 +65,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         if action in ("list", "approvals"):
             own.add_argument("--tenant", metavar="NAME", help="only those of this tenant")
             own.add_argument("--limit", type=int, default=20 if action == "list" else 1_000, metavar="N", help="at most so many")
+        if action == "show":
+            own.add_argument(
+                "--step", metavar="STEP", help="one step, whole: of a model what it was asked (`3`, `pay:2`, `turn2`, …)"
+            )
         if action in ("approve", "deny", "settle"):
             own.add_argument("--step", metavar="STEP", help="which call, where the run waits for several")
             own.add_argument("--as", dest="by", metavar="NAME", help="who decides (default: the user of this machine)")
@@ -87,28 +92,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             own.add_argument("--timeout", metavar="TIME", help="for so long at most, such as `30s`; then exit code 3")
             own.add_argument("--or-parked", action="store_true", help="do not wait for people: exit code 3 when it waits for one")
         if action == "fork":
-            own.add_argument(
-                "--at", metavar="STEP", help="the first step that is made anew: its path, its number, `end`, or what is called"
-            )
+            own.add_argument("--at", metavar="STEP", help="the first step that is made anew (`pay:2`, `7`, `failed`, `end`, …)")
             own.add_argument(
                 "--set",
                 action="append",
                 default=[],
-                metavar="STEP=JSON",
-                help="the answer of a step, in place of the recorded one",
+                metavar="WHAT=JSON",
+                help="another answer of a step, or another `input.NAME`, `model.NAME`, `budget.LIMIT`",
             )
             own.add_argument(
                 "--model", action="append", default=[], metavar="NAME=MODEL", help="another model (`fast=openai:gpt-5-mini`)"
             )
             own.add_argument(
+                "--sweep", action="append", default=[], metavar="WHAT=V1,V2", help="a fork for each value, and a table of them"
+            )
+            own.add_argument("--estimate", action="store_true", help="say what it would take, and make nothing")
+            own.add_argument(
                 "--allow", action="append", default=[], metavar="NAME", help="make calls of this tool or operation for real"
             )
             own.add_argument("--detach", action="store_true", help="leave it to the workers, and print its id")
         if action == "prune":
-            own.add_argument(
-                "--before", default="30d", metavar="TIME", help="those that ended longer ago than this (default 30d)"
-            )
+            own.add_argument("--before", metavar="TIME", help="those that ended longer ago than this (default 30d)")
             own.add_argument("--keep", type=int, default=0, metavar="N", help="but not the newest N")
+            own.add_argument("--content", action="store_true", help="only their content: what is left is the outline")
     parser.set_defaults(action="list", path=Path(), deploy=None, format="text", state=[], tenant=None, limit=20)
 
 

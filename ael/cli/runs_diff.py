@@ -1,75 +1,65 @@
-"""Two runs beside each other: effects that only one has, or that went otherwise, and how they ended (feature A12.16)."""
+"""Two runs beside each other: where they first differ, what only one did or did otherwise, what they cost, how they ended (A12.16)."""
 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
 
 from ael.cli.progress import clean, json_text
 from ael.cli.runs_open import found, opened_with
-from ael.cli.runs_show import cut, effects, spent_text
+from ael.cli.runs_show import cut, spent_text
+from ael.cli.seen import Seen, read
+from ael.durable.compare import cost_in, differences, first_difference, form, paid_for, tokens_in
+from ael.durable.fork import fork_of
 from ael.journal.durable import RunRow
-from ael.journal.entry import Entry, Kind, State
-from ael.observe.shown import as_shown
-from ael.run.bindings import system_user
-
-Effect = Sequence[Entry]
+from ael.observe.effect import effects
 
 
 async def act(args: argparse.Namespace) -> int:
     """`ael runs diff`. Exit code 1 when the runs differ."""
-    async with opened_with(args.path, args.deploy) as (store, binding):
-        first, second = await found(store, args.run), await found(store, args.other)
-        for row in (first, second):
-            await store.read_by(row.header.run, system_user(), "ael runs diff")
-        first, one = as_shown(first, await store.entries(first.header.run), binding.evidence)
-        second, two = as_shown(second, await store.entries(second.header.run), binding.evidence)
-    told = list(differences(one, two))
-    ended = (_ending(first), _ending(second))
+    async with opened_with(args.path, args.deploy) as (store, deployment):
+        rows = (await found(store, args.run), await found(store, args.other))
+        first, second = [await read(store, deployment, row, "ael runs diff") for row in rows]
+    told = list(_differences(first, second))
+    # Compared is what is there, not what of it is shown: two texts of one length are not the same.
+    ended = None if _ending(rows[0]) == _ending(rows[1]) else (_ending(first.row), _ending(second.row))
+    where = first_difference(first.raw, second.raw)
     if args.format == "json":
-        print(
-            json_text(
-                {
-                    "a": first.header.run,
-                    "b": second.header.run,
-                    "effects": told,
-                    "outcome": None if ended[0] == ended[1] else ended,
-                }
-            )
-        )
+        sides = {"a": first.row.header.run, "b": second.row.header.run, "first": where}
+        spent = {side: _spent(seen) for side, seen in (("a", first), ("b", second))}
+        print(json_text(first.masker.value({**sides, "spent": spent, "effects": told, "outcome": ended})))
     else:
-        print("\n".join(_lines(first, second, told, ended)))
-    return 1 if told or ended[0] != ended[1] else 0
+        print(first.masker.text("\n".join(_lines(first, second, where, told, ended))))
+    for seen in (first, second):
+        for note in seen.notes:
+            print(f"note: the run {seen.row.header.run}: {note}", file=sys.stderr)
+    return 1 if told or ended is not None else 0
 
 
-def differences(one: Sequence[Entry], two: Sequence[Entry]) -> Iterator[dict[str, object]]:
-    """Each effect that is not the same in both, in the order of the first run, then what only the second has."""
-    first, second = _by_path(one), _by_path(two)
-    for path in [*first, *(path for path in second if path not in first)]:
-        a, b = first.get(path), second.get(path)
-        before, after = (None if a is None else _form(a)), (None if b is None else _form(b))
-        if before != after:
-            which = "only in a" if b is None else "only in b" if a is None else "differs"
-            target = (a or b or [])[-1].target
-            yield {"path": path, "target": target, "how": which, "a": before, "b": after}
+def _differences(first: Seen, second: Seen) -> Iterator[dict[str, object]]:
+    """Each effect that differs, as it is shown."""
+    one, two = ({records[-1].path: records for records in effects(seen.entries)} for seen in (first, second))
+    for path, target, how in differences(first.raw, second.raw):
+        before, after = one.get(path), two.get(path)
+        forms = {"a": None if before is None else form(before), "b": None if after is None else form(after)}
+        yield {"path": path, "target": target, "how": how, **forms}
 
 
-def _by_path(entries: Sequence[Entry]) -> dict[str, Effect]:
-    return {one[-1].path: one for one in effects(entries) if one[-1].kind is not Kind.CANCEL}
-
-
-def _form(effect: Effect) -> dict[str, object]:
-    """What counts of an effect: what was asked, and how it was answered. Not when, and not under which key."""
-    first, last = effect[0], effect[-1]
-    value = last.value
-    if last.kind is Kind.MODEL and isinstance(value, Mapping):
-        value = {word: value[word] for word in ("text", "calls", "final", "stop", "model") if word in value}
-    return {
-        "target": last.target,
-        "arguments": first.value if first.state is State.PROPOSED else None,
-        "ending": last.ending.value if last.ending is not None else last.state.value,
-        "value": value if last.state is State.ANSWERED else None,
+def _spent(seen: Seen) -> dict[str, object]:
+    """What a run took; of a fork also what it paid itself, without what it took over."""
+    cost, own = cost_in(seen.row), _own(seen)
+    told: dict[str, object] = {
+        "tokens": tokens_in(seen.row),
+        "cost": None if cost is None else f"{cost:f}",
+        "active": seen.row.active,
     }
+    return told if fork_of(seen.pinned) is None else {**told, "paid": None if own is None else f"{own:f}"}
+
+
+def _own(seen: Seen) -> Decimal | None:
+    return paid_for(seen.raw, seen.row.header.started)
 
 
 def _ending(row: RunRow) -> object:
@@ -78,24 +68,44 @@ def _ending(row: RunRow) -> object:
     return {word: value for word, value in row.outcome.items() if word not in ("spent", "details", "key")}
 
 
-def _lines(first: RunRow, second: RunRow, told: Sequence[Mapping[str, object]], ended: tuple[object, object]) -> Iterator[str]:
-    yield f"a  {first.header.run}  {spent_text(first)}"
-    yield f"b  {second.header.run}  {spent_text(second)}"
-    if not told and ended[0] == ended[1]:
+def _lines(
+    first: Seen, second: Seen, where: str | None, told: Sequence[Mapping[str, object]], ended: tuple[object, object] | None
+) -> Iterator[str]:
+    for side, seen in (("a", first), ("b", second)):
+        own = _own(seen) if fork_of(seen.pinned) is not None else None
+        paid = f", of which this fork paid ${own:f}" if own is not None else ""
+        yield f"{side}  {seen.row.header.run}  {spent_text(seen.row)}{paid}"
+    if not told and ended is None:
         yield "they did the same, and ended the same way"
         return
+    if where is not None:
+        yield clean(f"they first differ at {where}")
+    yield from _more(first.row, second.row)
     for one in told:
         yield ""
         yield clean(f"{one['path']}  {one['target']}")
         for side in ("a", "b"):
-            form = one[side]
-            if isinstance(form, Mapping):
-                said = {word: value for word, value in form.items() if word != "target" and value is not None}
+            shown = one[side]
+            if isinstance(shown, Mapping):
+                said = {word: value for word, value in shown.items() if word != "target" and value is not None}
                 yield f"  {side}  {clean(cut(json_text(said, indent=None)))}"
             else:
                 yield f"  {side}  not there"
-    if ended[0] != ended[1]:
+    if ended is not None:
         yield ""
         yield "outcome"
         for side, ending in zip("ab", ended, strict=True):
             yield f"  {side}  {clean(cut(json_text(ending, indent=None)))}"
+
+
+def _more(first: RunRow, second: RunRow) -> Iterator[str]:
+    """What the second took more, or less, than the first."""
+    told = []
+    tokens = tokens_in(first), tokens_in(second)
+    if tokens[0] is not None and tokens[1] is not None and tokens[0] != tokens[1]:
+        told.append(f"{abs(tokens[1] - tokens[0]):,} tokens {'more' if tokens[1] > tokens[0] else 'less'}")
+    costs = cost_in(first), cost_in(second)
+    if costs[0] is not None and costs[1] is not None and costs[0] != costs[1]:
+        told.append(f"${abs(costs[1] - costs[0]):f} {'more' if costs[1] > costs[0] else 'less'}")
+    if told:
+        yield f"b took {', '.join(told)}"

@@ -1,163 +1,191 @@
-"""A new run over the beginning of another's journal: from a step on, with an answer or a model replaced (features B7, A12.16)."""
+"""A new run over the beginning of another's journal: from a step on, with whatever is to be otherwise (features B7, A12.16)."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 
+from ael.cli.progress import clean, json_text
 from ael.cli.report import told
 from ael.cli.runs_open import Stopped, found, opened, program_at
-from ael.data import replace
+from ael.durable.change import ChangeError, Original, changed, rebound
+from ael.durable.estimate import Estimate, estimate
 from ael.durable.execute import Execution, new_owner
+from ael.durable.fork import Changes
 from ael.durable.forking import forked
 from ael.durable.pinned import bound_of
-from ael.host import open_preview
+from ael.durable.place import END, PlaceError, Places
+from ael.durable.sweep import Variant, variants
+from ael.host import Host, open_preview
 from ael.journal.durable import DurableStore, RunRow
-from ael.journal.entry import Ending, Entry, Kind, State
-from ael.models.registry import PROVIDERS
-from ael.project.deployment import ModelBinding
+from ael.journal.entry import Entry, Kind
 from ael.project.program import Opened
 from ael.run.entry import EntryProblem
-from ael.types.decode import decoder
-from ael.types.json import JsonError, read
-from ael.types.problem import DecodeError
+from ael.run.ports import Price
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A fork that is not made yet. `label`: what a sweep varies in it; `program`: bound as the fork wants it."""
+
+    label: str
+    program: Opened
+    execution: Execution
+    changes: Changes
+    at: str
+    estimate: Estimate
 
 
 async def act(args: argparse.Namespace) -> int:
     """`ael runs fork`."""
     program = program_at(args.path, args.deploy)
-    models = dict(_pair("--model", text) for text in args.model)
-    program = with_models(program, models)
-    changes = [_pair("--set", text) for text in args.set]
-    if args.at is None and not changes:
-        raise Stopped(
-            2, told("AEL0905", "say where: `--at STEP`, or `--set STEP=JSON`", f"`ael runs show {args.run}` lists the steps")
-        )
-    async with opened(args.path, args.deploy) as store:
-        row = await found(store, args.run)
-        run = await _forked(store, row, program, args, changes, models)
+    asked = [("model." + name, value) for name, value in _pairs("--model", args.model)] + _pairs("--set", args.set)
+    try:
+        sweep = variants(_pairs("--sweep", args.sweep))
+        async with opened(args.path, args.deploy) as store:
+            row = await found(store, args.run)
+            plans = await _plans(store, row, program, args, asked, sweep)
+            if args.estimate:
+                print(_estimates(row, plans, whole=args.json))
+                return 0
+            runs = [await _made(row, plan, args.allow) for plan in plans]
+    except ChangeError as error:
+        raise Stopped(2, told("AEL0905", error.message, *error.notes)) from None
+    except PlaceError as error:
+        raise Stopped(2, told("AEL0905", error.message, error.note)) from None
     if args.detach:
-        print(run)
+        print("\n".join(runs))
         return 0
-    print(f"the run {run}, forked from {row.header.run}", file=sys.stderr)
+    if not args.quiet:
+        print(clean("\n".join(_lines(plan, f"the fork of {row.header.run}") for plan in plans)), file=sys.stderr)
+    if args.sweep:
+        swept = import_module("ael.cli.runs_sweep")
+        return int(await swept.act(row, list(zip(plans, runs, strict=True)), args))
+    print(f"the run {runs[0]}, forked from {row.header.run}", file=sys.stderr)
     resuming = import_module("ael.cli.runs_resume")
-    return int(await resuming.resume(program, run, whole=args.json, quiet=args.quiet))
+    return int(await resuming.resume(program, runs[0], whole=args.json, quiet=args.quiet))
 
 
-async def _forked(
+async def _plans(
     store: DurableStore,
     row: RunRow,
     program: Opened,
     args: argparse.Namespace,
-    changes: Sequence[tuple[str, str]],
-    models: Mapping[str, str],
-) -> str:
+    asked: Sequence[tuple[str, str]],
+    sweep: Sequence[Variant],
+) -> list[Plan]:
+    """Every fork that is wanted, checked before the first is made."""
+    run = row.header.run
+    entries, given = await store.entries(run), await store.given(run)
+    assert given is not None
+    input, pinned = given
+    if not isinstance(input, dict):
+        raise ChangeError(
+            f"the content of the run {run} was forgotten, so it cannot be forked", "`ael trace` shows what is left of it"
+        )
+    original = Original(program, Places(run, row.header.started, entries), entries, input)
+    plans = []
+    for variant in sweep:
+        changes = Changes()
+        for what, text in (*asked, *variant):
+            changes = changed(original, changes, what, text)
+        if args.detach and (changes.models or changes.settings):
+            raise ChangeError(
+                "workers have the models of the deployment, so a fork with others runs here", "leave out `--detach`"
+            )
+        at = original.places.find(args.at) if args.at is not None else _where(original, changes, run)
+        bound = rebound(program, changes.models, changes.settings)
+        host = open_preview(bound, frozenset(bound.program.nodes))
+        execution = Execution(host.engine, store, new_owner(), bound.deployment.runs.lease, bound_of(bound))
+        reads = execution.bound.reads
+        price = partial(_price, host)
+        guess = estimate(entries, at, changes, pinned=pinned, bound=price, unit=host.unit, allow=args.allow, reads=reads)
+        plans.append(Plan(", ".join(f"{what}={text}" for what, text in variant), bound, execution, changes, at, guess))
+    return plans
+
+
+def _price(host: Host, name: str) -> Price | None:
+    """Of a model by its qualified name, as it is bound."""
+    model, prices = host.bindings.models.get(name), host.bindings.prices
+    return None if model is None or prices is None else prices.price(model.provider.name, model.model)
+
+
+def _where(original: Original, changes: Changes, run: str) -> str:
+    """The step at which a fork begins that says none: the first that a change can have an effect on."""
+    places = original.places
+    asked = [entry for entry in original.entries if entry.kind is Kind.MODEL and _replaced(entry, changes)]
+    if changes.input is not None:
+        return places.paths[0] if places.paths else END
+    if asked:
+        return asked[0].path
+    if changes.answers:
+        return places.after(list(changes.answers))
+    if changes.models or changes.settings:
+        raise ChangeError(f"the run {run} did not ask this model", "say where the fork begins: `--at STEP`")
+    if changes.budget is not None:
+        return END
+    raise ChangeError("say where: `--at STEP`, or what is otherwise: `--set WHAT=JSON`", f"`ael runs show {run}` lists the steps")
+
+
+def _replaced(entry: Entry, changes: Changes) -> bool:
+    """Whether a turn is of a model that is bound otherwise."""
+    return entry.target in changes.models or entry.target in changes.settings
+
+
+async def _made(row: RunRow, plan: Plan, allow: Sequence[str]) -> str:
     """Make the fork; its id."""
-    of = row.header.run
-    entries = await store.entries(of)
-    values = dict(_change(program, entries, of, step, text) for step, text in changes)
-    at = _place(entries, args.at, of) if args.at is not None else _last(entries, list(values))
-    engine = open_preview(program, frozenset()).engine
-    execution = Execution(engine, store, new_owner(), program.deployment.runs.lease, bound_of(program))
     try:
-        return await forked(execution, row, at, changes=values, allow=args.allow, models=models)
+        return await forked(plan.execution, row, plan.at, changes=plan.changes, allow=allow)
     except EntryProblem as error:
         raise Stopped(2, told("AEL0905", str(error))) from None
 
 
-def with_models(program: Opened, models: Mapping[str, str]) -> Opened:
-    """The program with models bound to others: `NAME` to `PROVIDER:MODEL`, or to `MODEL` of the same provider. Raises `Stopped`."""
-    bound = dict(program.deployment.models)
-    for name, text in models.items():
-        full = [one for one in program.program.models if name in (one, one.rpartition(".")[2])]
-        if not full:
-            known = ", ".join(sorted(one.rpartition(".")[2] for one in program.program.models))
-            raise Stopped(2, told("AEL0905", f"the program has no model `{name}`", f"it has {known or 'none'}"))
-        spec = program.program.models[full[0]]
-        before = bound.get(full[0]) or ModelBinding(spec.provider or "", spec.model)
-        provider, colon, model = text.partition(":")
-        if not colon or provider not in PROVIDERS:
-            bound[full[0]] = replace(before, model=text)
-        else:
-            key = before.key if provider == before.provider else None
-            bound[full[0]] = ModelBinding(provider, model, key)
-    return replace(program, deployment=replace(program.deployment, models=bound))
+def _pairs(option: str, texts: Sequence[str]) -> list[tuple[str, str]]:
+    return [_pair(option, text) for text in texts]
 
 
 def _pair(option: str, text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name or not value:
-        what = "STEP=JSON" if option == "--set" else "NAME=MODEL"
+        what = {"--set": "WHAT=JSON", "--sweep": "WHAT=V1,V2"}.get(option, "NAME=MODEL")
         raise Stopped(2, told("AEL0905", f"`{option}` is written `{option} {what}`, not `{text}`"))
     return name, value
 
 
-def _place(entries: Sequence[Entry], text: str, run: str) -> str:
-    """The step that a person means: its path, the beginning of one, the number of an effect, `end`, or what is called (`pay`, `pay:2`).
-
-    Raises `Stopped`.
-    """
-    paths = list(dict.fromkeys(entry.path for entry in entries if entry.kind is not Kind.CANCEL))
-    if text == "end":
-        return ""
-    if text in paths:
-        return text
-    if text.isdecimal() and 1 <= int(text) <= len(paths):
-        return paths[int(text) - 1]
-    below = [path for path in paths if path.startswith(f"{text}/")]
-    if below:
-        return below[0]
-    name, _, number = text.partition(":")
-    called = [path for path in paths if _named(entries, path, name)]
-    if called and (not number or (number.isdecimal() and 1 <= int(number) <= len(called))):
-        return called[int(number) - 1 if number else 0]
-    close = get_close_matches(text, paths, 3)
-    hint = f"near it are {', '.join(close)}" if close else f"`ael runs show {run}` lists them"
-    raise Stopped(2, told("AEL0905", f"the run {run} has no step `{text}`", hint))
+# --- what it would take -----------------------------------------------------------------------------------------------
 
 
-def _named(entries: Sequence[Entry], path: str, name: str) -> bool:
-    entry = next(entry for entry in entries if entry.path == path)
-    return entry.kind is not Kind.APPROVAL and name in (entry.target, entry.target.rpartition(".")[2])
-
-
-def _last(entries: Sequence[Entry], paths: Sequence[str]) -> str:
-    """The last of these steps."""
-    order = list(dict.fromkeys(entry.path for entry in entries))
-    return max(paths, key=order.index)
-
-
-def _change(program: Opened, entries: Sequence[Entry], run: str, step: str, text: str) -> tuple[str, object]:
-    """A step and the answer that it is given in place of the recorded one, by the type of what was called. Raises `Stopped`."""
-    path = _place(entries, step, run)
-    answer = next((entry for entry in entries if entry.path == path and entry.state is State.ANSWERED), None)
-    if answer is None:
-        raise Stopped(
-            2, told("AEL0905", f"the step {path or step} of the run {run} was not answered, so there is nothing to replace")
+def _estimates(row: RunRow, plans: Sequence[Plan], *, whole: bool) -> str:
+    run = row.header.run
+    if whole:
+        return json_text(
+            [{"of": run, "at": plan.at or "end", "with": list(plan.changes.said), **plan.estimate.plain()} for plan in plans]
         )
-    try:
-        value = read(text)
-    except JsonError as error:
-        raise Stopped(2, told("AEL0905", f"`--set {step}`: {error.message}")) from None
-    if answer.kind is Kind.MODEL:
-        return path, _turn(answer, value)
-    signature = program.program.signatures.get(answer.target)
-    if signature is None or answer.kind not in (Kind.TOOL, Kind.OPERATION):
-        note = "what a tool, an operation or a model answered can be replaced"
-        raise Stopped(2, told("AEL0905", f"the answer of `{answer.target}` cannot be replaced", note))
-    try:
-        return path, decoder(signature.result, program.program.definitions)(value)
-    except DecodeError as error:
-        raise Stopped(2, told("AEL0905", f"this is no result of `{answer.target}`: {error.text}")) from None
+    lines = [_lines(plan, f"a fork of {run}") for plan in plans]
+    costs = [plan.estimate.cost for plan in plans]
+    if len(plans) > 1:
+        known = [cost for cost in costs if cost is not None]
+        lines.append(
+            f"estimate: {len(plans)} forks in all, {'some ' if len(known) == len(costs) else 'at least '}${sum(known):f}"
+        )
+    return clean("\n".join(lines))
 
 
-def _turn(answer: Entry, value: object) -> dict[str, object]:
-    """A recorded turn that gives this final result instead of what it said."""
-    record = answer.value
-    if not isinstance(record, Mapping) or answer.ending is not Ending.VALUE:
-        raise Stopped(2, told("AEL0905", f"the model at {answer.path} gave no turn, so there is none to replace"))
-    text = import_module("ael.cli.progress").json_text(value, indent=None)
-    return {**record, "text": "", "calls": [], "final": text, "opaque": None, "stop": "done", "cut": False}
+def _lines(plan: Plan, what: str) -> str:
+    """The estimate of one fork."""
+    one = plan.estimate
+    turns = f"{one.turns} model turn{'' if one.turns == 1 else 's'} again, some {one.input:,} + {one.output:,} tokens"
+    cost = f"${one.cost:f}" if one.cost is not None else f"at a price that is not known ({', '.join(one.unpriced)})"
+    calls = [
+        f"{count} {word}"
+        for count, word in ((one.served, "served from the record"), (one.real, "made for real"), (one.anew, "made anew"))
+        if count
+    ]
+    at = f"at {plan.at}" if plan.at else "at its end"
+    label = f" with {plan.label}" if plan.label else ""
+    acting = f"; calls: {', '.join(calls)}" if calls else ""
+    return f"estimate: {what} {at}{label}: {turns}, {cost}{acting}"

@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 from ael.cli.progress import clean, json_text
 from ael.cli.runs_open import opened, opened_with
 from ael.durable.decide import Open, waiting
+from ael.hosting.masking import masker_of
+from ael.journal.content import outcome_outline
 from ael.journal.durable import RunRow, RunState
 
 LATE = 0.75
@@ -30,14 +32,14 @@ async def act(args: argparse.Namespace) -> int:
 
 async def approvals(args: argparse.Namespace) -> int:
     """`ael runs approvals`."""
-    async with opened_with(args.path, args.deploy) as (store, binding):
-        asked = await waiting(store, tenant=args.tenant, most=max(1, args.limit), limit=binding.approval)
-    now = time.time()
+    async with opened_with(args.path, args.deploy) as (store, deployment):
+        asked = await waiting(store, tenant=args.tenant, most=max(1, args.limit), limit=deployment.runs.approval)
+    now, masker = time.time(), masker_of(deployment)
     if args.format == "json":
-        print(json_text([open_json(one, now) for one in asked]))
+        print(json_text(masker.value([open_json(one, now) for one in asked])))
         return 0
     for one in asked:
-        print("\n".join(question(one, now)))
+        print(masker.text("\n".join(question(one, now))))
     return 0
 
 
@@ -79,7 +81,7 @@ def open_json(one: Open, now: float) -> dict[str, object]:
 
 
 def row_json(row: RunRow) -> dict[str, object]:
-    """A run as JSON. Times in seconds since the epoch."""
+    """A run as JSON, without its content. Times in seconds since the epoch."""
     header = row.header
     return {
         "run": header.run,
@@ -94,7 +96,7 @@ def row_json(row: RunRow) -> dict[str, object]:
         "waits": row.waiting or None,
         "wake": row.wake,
         "ending": row.ending or None,
-        "outcome": row.outcome,
+        "outcome": outcome_outline(row.outcome),
         "ended": row.ended,
         "active": row.active,
     }

@@ -16,7 +16,6 @@ from ael.hosting.secrets import Secrets
 from ael.journal.durable import DurableStore, RunRow, StoreError
 from ael.project.deployment import Deployment
 from ael.project.program import Opened, open_store
-from ael.project.runs import RunsBinding
 
 SHORT = 8
 """Characters of a run's id that are shown in lists."""
@@ -39,8 +38,8 @@ async def opened(path: Path, deploy: str | None) -> AsyncIterator[DurableStore]:
 
 
 @asynccontextmanager
-async def opened_with(path: Path, deploy: str | None) -> AsyncIterator[tuple[DurableStore, RunsBinding]]:
-    """The same, with what the deployment says of its runs."""
+async def opened_with(path: Path, deploy: str | None) -> AsyncIterator[tuple[DurableStore, Deployment]]:
+    """The same, with its deployment."""
     bag = Bag()
     deployment = open_store(path, bag, deploy=deploy)
     code = report(bag)
@@ -58,7 +57,7 @@ async def opened_with(path: Path, deploy: str | None) -> AsyncIterator[tuple[Dur
         )
         raise Stopped(0, f"there are no runs here ({note})")
     try:
-        yield store, deployment.runs
+        yield store, deployment
     except StoreError as error:
         raise Stopped(1, told("AEL0904", str(error))) from None
     except DecideError as error:

@@ -13,9 +13,9 @@ from ael.cli.interrupt import Interrupt, caught, released
 from ael.cli.outcome import INTERRUPTED, print_outcome
 from ael.cli.progress import Progress, clean
 from ael.cli.report import told, use_colour
-from ael.cli.runs_fork import with_models
 from ael.cli.runs_open import Stopped, found, opened, program_at
 from ael.data import replace
+from ael.durable.change import ChangeError, rebound
 from ael.durable.execute import Execution, Taken, execution_of, options_of
 from ael.durable.fork import ForkJournal, fork_of
 from ael.durable.pinned import accept
@@ -43,13 +43,15 @@ async def resume(program: Opened, run_id: str, *, whole: bool, quiet: bool, acce
             assert host.store is not None
             kept = await host.store.given(run_id)
             fork = None if kept is None else fork_of(kept[1])
-            if fork is None or not fork.models:
+            if fork is None or not (fork.models or fork.settings):
                 return await _resume(execution_of(host), run_id, host.unit.digest, whole, quiet, accepting)
-        other = open_host(with_models(program, fork.models), approver=approver, durable=True)
+        other = open_host(rebound(program, fork.models, fork.settings), approver=approver, durable=True)
         async with other:
             return await _resume(execution_of(other), run_id, other.unit.digest, whole, quiet, accepting)
     except HostError as error:
         raise Stopped(2, told(error.code, error.message, *error.notes)) from None
+    except ChangeError as error:
+        raise Stopped(2, told("AEL0905", error.message, *error.notes)) from None
     except (StoreError, Taken) as error:
         raise Stopped(1, told("AEL0904", str(error))) from None
 

@@ -9,32 +9,24 @@ import time
 from ael.cli.progress import clean, json_text
 from ael.cli.report import told
 from ael.cli.runs_list import row_json, table, when
-from ael.cli.runs_open import Stopped, found, opened
+from ael.cli.runs_open import Stopped, found, opened_with
+from ael.cli.seen import asked, read
 from ael.cli.trace import lines, plain
-from ael.diagnostics.diagnostic import Bag
-from ael.hosting.failure import HostError
-from ael.hosting.secrets import Secrets
+from ael.hosting.masking import masker_of
 from ael.journal.durable import DurableStore, RunRow
-from ael.models.registry import PROVIDERS
 from ael.observe.kept import Kept, trace_of
 from ael.observe.page import page
-from ael.observe.shown import shown
 from ael.project.deployment import Deployment
-from ael.project.program import open_store
-from ael.run.bindings import system_user
 from ael.run.ports import Span
-from ael.run.trace import Masker
 
 
 async def act(args: argparse.Namespace) -> int:
     """Show the trace, or who has read it."""
-    deployment = open_store(args.path, Bag(), deploy=args.deploy)
-    async with opened(args.path, args.deploy) as store:
-        assert deployment is not None
+    async with opened_with(args.path, args.deploy) as (store, deployment):
         if args.readers:
             return await _readers(store, args.run)
         row = await found(store, args.run)
-        kept = await _kept(store, row, deployment, args)
+        kept, notes = await _kept(store, row, deployment, args)
         spans = trace_of(kept)
     text = _text(row, spans, args)
     if args.out is None:
@@ -42,35 +34,26 @@ async def act(args: argparse.Namespace) -> int:
     else:
         args.out.write_text(text, encoding="utf-8")
         print(f"wrote {args.out}", file=sys.stderr)
+    for note in notes:
+        print(clean(f"note: {note}"), file=sys.stderr)
     return 0
 
 
-async def _kept(store: DurableStore, row: RunRow, deployment: Deployment, args: argparse.Namespace) -> Kept:
-    """The run with its records, and its input where content is shown. Raises `Stopped` where none may be."""
-    name, masker = row.header.run, Masker(known_secrets(deployment).known.values())
+async def _kept(store: DurableStore, row: RunRow, deployment: Deployment, args: argparse.Namespace) -> tuple[Kept, list[str]]:
+    """The run with its records, and its input and what its models were asked where content is shown; and what is missing of that.
+
+    Raises `Stopped` where none may be shown.
+    """
+    name = row.header.run
     if not args.content:
-        return Kept(row, await store.entries(name), time.time(), masker)
-    show = shown(deployment.runs.evidence, masker)
-    if show is None:
+        return Kept(row, await store.entries(name), time.time(), masker_of(deployment)), []
+    if deployment.runs.evidence == "none":
         note = "`evidence: none` on its `runs` line: leave `--content` out"
         raise Stopped(2, told("AEL0905", "the deployment lets nobody read the content of its runs", note))
-    await store.read_by(name, system_user(), f"ael trace --content --format {args.format}")
-    given = await store.given(name)
-    return Kept(row, await store.entries(name), time.time(), masker, None if given is None else given[0], show)
-
-
-def known_secrets(deployment: Deployment) -> Secrets:
-    """The secrets of a deployment and the usual keys of providers, as far as they are here: what is looked for in order to mask it."""
-    secrets = Secrets(deployment)
-    for name in deployment.secrets:
-        try:
-            secrets.get(name)
-        except HostError:
-            continue  # it is not on this machine, so nothing here shows that it is one
-    for provider in PROVIDERS.values():
-        if provider.key_variable:
-            secrets.of_variable(provider.key_variable)
-    return secrets
+    seen = await read(store, deployment, row, f"ael trace --content --format {args.format}")
+    requests, why = await asked(args.path, args.deploy, row, seen.input, seen.pinned, seen.raw)
+    notes = [*seen.notes, *([why] if why and why not in seen.notes else [])]
+    return Kept(row, seen.raw, time.time(), seen.masker, seen.input, seen.show, requests), notes
 
 
 def _text(row: RunRow, spans: list[Span], args: argparse.Namespace) -> str:

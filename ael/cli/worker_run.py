@@ -53,7 +53,7 @@ async def _work(host: Host, args: argparse.Namespace) -> int:
         tenants = {} if binding.per_tenant is None else {EVERYBODY: binding.per_tenant}
         say = _Said(quiet=args.quiet)
         slots, programs = args.slots or binding.slots, {host.unit.digest: execution}
-        worker = Worker(programs, slots, tenants, say.left, say.trouble, binding.keep, binding.drain)
+        worker = Worker(programs, slots, tenants, say.left, say.trouble, binding.keep, binding.drain, binding.evidence_keep)
         stop = _Stop(worker)
         before = {number: caught(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
         try:

@@ -6,22 +6,47 @@ arguments, and *blocked* where it did not, unless it is allowed by name. Each re
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Collection, Mapping, Sequence
+from typing import NamedTuple
 
-from ael.data import dataclass
+from ael.data import dataclass, field
 from ael.durable.pinned import ACCEPTED
 from ael.journal import form
-from ael.journal.durable import HeldRun
 from ael.journal.entry import Ending, Entry, Header, Kind, State
+from ael.journal.store import RunJournal
 from ael.lower.unit import CompiledUnit
 from ael.types.fault import Fault, FaultKind
 from ael.types.signature import Repeat
+from ael.types.spec import BudgetSpec
 
 _READS = frozenset({"get", "has", "entries"})
 """The operations of a store that only read."""
 _ACTS = (Kind.TOOL, Kind.OPERATION, Kind.STORE)
 RECORD = "the record"
 """Who approved a call that is served or blocked: nobody is asked about what is not made."""
+
+
+class Answer(NamedTuple):
+    """What stands in place of a recorded answer."""
+
+    ending: Ending
+    value: object
+
+
+@dataclass(frozen=True)
+class Changes:
+    """All that a fork has otherwise. `input`: by parameter, as JSON (None: the original's). `answers`: by step.
+
+    `budget`: limits in place of the original's. `models`: name -> the model as it is written; `settings`: name -> setting -> value.
+    `said`: each change as it was written.
+    """
+
+    answers: Mapping[str, Answer] = field(default_factory=dict)
+    input: Mapping[str, object] | None = None
+    budget: BudgetSpec | None = None
+    models: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    said: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,19 +65,23 @@ class Recorded:
 class Fork:
     """Where a run was forked from: the original, the step at which (`""`: at its end), and what of the rest can serve.
 
-    `allow` are the names (or qualified names) of calls that are made for real; `models` those that were replaced, as they were written.
+    `allow` are the names (or qualified names) of calls that are made for real; `models` those that were replaced, as they were written,
+    `settings` those of models (model -> setting -> value); `changes` is everything that was changed, as it was written.
     """
 
     of: str
     at: str
     record: tuple[Recorded, ...] = ()
     allow: frozenset[str] = frozenset()
-    models: Mapping[str, str] | None = None
+    models: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    changes: tuple[str, ...] = ()
 
     def kept(self) -> dict[str, object]:
         """As a run keeps it."""
         record = [[one.path, one.target, one.arguments, one.ending.value, one.value, list(one.taint)] for one in self.record]
-        return {"of": self.of, "at": self.at, "record": record, "allow": sorted(self.allow), "models": dict(self.models or {})}
+        told = {"allow": sorted(self.allow), "models": dict(self.models), "settings": dict(self.settings)}
+        return {"of": self.of, "at": self.at, "record": record, **told, "changes": list(self.changes)}
 
 
 def fork_of(pinned: Mapping[str, object]) -> Fork | None:
@@ -66,14 +95,17 @@ def fork_of(pinned: Mapping[str, object]) -> Fork | None:
             for path, target, given, ending, value, taint in kept["record"]
         ]
     )
-    return Fork(str(kept["of"]), str(kept["at"]), record, frozenset(kept["allow"]), kept["models"])
+    # Forks of older releases have no settings and no list of changes.
+    settings, changes = kept.get("settings") or {}, tuple(kept.get("changes") or ())
+    return Fork(str(kept["of"]), str(kept["at"]), record, frozenset(kept["allow"]), kept["models"], settings, changes)
 
 
 def acts(unit: CompiledUnit, kind: Kind, target: str, reads: frozenset[str]) -> bool:
     """Whether a call may change something outside, as far as its declaration tells.
 
-    A tool or operation of AEL code that may be repeated does so only through what it calls, which is looked at by itself. What only reads:
-    `get`, `has` and `entries` of stores, `parallel` tools, and MCP tools whose pinned definition says so (`reads`).
+    A tool or operation of AEL code that may be repeated does so only through what it calls, which is looked at by itself; so does a node
+    that a model is offered. What only reads: `get`, `has` and `entries` of stores, `parallel` tools (language.md, section 5: `idempotent`,
+    and only reading), and MCP tools whose pinned definition says so (`reads`). That a tool is `idempotent` says nothing of the kind.
     """
     match kind:
         case Kind.STORE:
@@ -81,7 +113,7 @@ def acts(unit: CompiledUnit, kind: Kind, target: str, reads: frozenset[str]) -> 
         case Kind.TOOL:
             compiled = unit.tools.get(target)
             if compiled is None:
-                return True
+                return target not in unit.nodes
             if compiled.spec.repeat is not Repeat.IDEMPOTENT:
                 return True
             return compiled.body is None and not compiled.spec.parallel and target not in reads
@@ -92,25 +124,44 @@ def acts(unit: CompiledUnit, kind: Kind, target: str, reads: frozenset[str]) -> 
             return False
 
 
-def cut(entries: Sequence[Entry], at: str, changes: Mapping[str, object]) -> tuple[list[Entry], list[Recorded]]:
+def allows(allow: Collection[str], target: str) -> bool:
+    """Whether calls of `target` are made for real, by its name or its qualified name."""
+    return not {target, target.partition(".")[2], target.rpartition(".")[2]}.isdisjoint(allow)
+
+
+def cut(entries: Sequence[Entry], at: str, changes: Mapping[str, Answer]) -> tuple[list[Entry], list[Recorded]]:
     """The journal of a fork: what was answered before `at` began (`""`: everything), with the answers that `changes` replaces; and what
     of the rest was answered, to serve.
 
-    A step that is changed belongs to the beginning, though it is the one at which the fork is made.
+    A step that is changed belongs to the beginning, wherever it stands, and answers whatever is asked there.
     """
-    paths = [entry.path for entry in entries]
-    end = paths.index(at) if at else len(entries)
-    beginning = {entry.path for entry in entries[:end] if entry.state is State.ANSWERED} | changes.keys()
-    # An approval is of one run: it goes along only with the call that it let run.
-    beginning = {path for path in beginning if not path.endswith("/approval") or path.removesuffix("/approval") in beginning}
+    beginning = {entry.path for entry in before(entries, at) if entry.state is State.ANSWERED} | changes.keys()
+    # An approval is of one run: it goes along only with the call that it let run, or where it was changed.
+    beginning = {
+        path
+        for path in beginning
+        if not path.endswith("/approval") or path in changes or path.removesuffix("/approval") in beginning
+    }
     kept = []
+    answered = {entry.path for entry in entries if entry.state is State.ANSWERED}
     for entry in entries:
         if entry.path not in beginning or entry.kind is Kind.CANCEL:
             continue
-        if entry.state is State.ANSWERED and entry.path in changes:
-            entry = entry._replace(value=changes[entry.path], ending=Ending.VALUE)
-        kept.append(entry)
+        new = changes.get(entry.path)
+        if new is not None:
+            answer = entry._replace(state=State.ANSWERED, value=new.value, ending=new.ending, digest="")
+            # What was never answered, such as an approval that nobody gave, is now.
+            open_yet = entry.path not in answered
+            entry = answer if entry.state is State.ANSWERED else entry._replace(digest="")
+            kept += [entry, answer] if open_yet else [entry]
+        else:
+            kept.append(entry)
     return kept, recorded(entries, beginning)
+
+
+def before(entries: Sequence[Entry], at: str) -> Sequence[Entry]:
+    """The records before the step `at` began; all of them for `""`."""
+    return entries[: next(index for index, entry in enumerate(entries) if entry.path == at)] if at else entries
 
 
 def recorded(entries: Sequence[Entry], beginning: set[str]) -> list[Recorded]:
@@ -127,7 +178,7 @@ def recorded(entries: Sequence[Entry], beginning: set[str]) -> list[Recorded]:
 class ForkJournal:
     """The journal of a fork while it runs: a call that acts is answered as soon as it is proposed, and so never made."""
 
-    def __init__(self, inner: HeldRun, fork: Fork, unit: CompiledUnit, reads: frozenset[str]) -> None:
+    def __init__(self, inner: RunJournal, fork: Fork, unit: CompiledUnit, reads: frozenset[str]) -> None:
         self._inner = inner
         self._fork = fork
         self._unit = unit
@@ -171,17 +222,32 @@ class ForkJournal:
         return call._replace(path=path, kind=Kind.APPROVAL, digest="", value=value, ending=Ending.VALUE)
 
     def append(self, entry: Entry) -> Awaitable[None] | None:
+        if entry.kind not in _ACTS or self._allowed(entry):
+            return self._inner.append(entry)
+        if entry.state is State.STARTED:
+            # What was proposed is answered by then, but for a call that whoever forked said no to, and that is not asked about any more.
+            raise self._fault(entry)
         waiting = self._inner.append(entry)
-        if entry.state is State.PROPOSED and entry.kind in _ACTS and not self._allowed(entry):
-            return self._inner.append(self._answer(entry))
-        return waiting
+        if entry.state is not State.PROPOSED:
+            return waiting
+        decided = self._decided(entry.path)
+        if decided is None:
+            return self._inner.append(self._answer(entry, entry.value))
+        if not decided.get("approved"):
+            return waiting
+        edited = decided.get("arguments")
+        return self._inner.append(self._answer(entry, entry.value if edited is None else edited))
+
+    def _decided(self, path: str) -> Mapping[str, object] | None:
+        """The decision about a call that this fork was given."""
+        found = self._inner.last(f"{path}/approval")
+        return found.value if found is not None and found.state is State.ANSWERED and isinstance(found.value, Mapping) else None
 
     def _allowed(self, entry: Entry) -> bool:
-        names = {entry.target, entry.target.partition(".")[2], entry.target.rpartition(".")[2]}
-        return bool(names & self._fork.allow) or not acts(self._unit, entry.kind, entry.target, self._reads)
+        return allows(self._fork.allow, entry.target) or not acts(self._unit, entry.kind, entry.target, self._reads)
 
-    def _answer(self, entry: Entry) -> Entry:
-        found = self._found(entry)
+    def _answer(self, entry: Entry, arguments: object) -> Entry:
+        found = self._found(entry, arguments)
         if found is not None:
             self._left.remove(found)
             self.served.append(entry.path)
@@ -189,17 +255,25 @@ class ForkJournal:
                 state=State.ANSWERED, key=_SERVED, value=found.value, ending=found.ending, taint=found.taint, derived=(found.path,),
                 active=self._inner.active,
             )  # fmt: skip
+        return entry._replace(
+            state=State.ANSWERED,
+            key="",
+            value=self._fault(entry).value(),
+            ending=Ending.FAULT,
+            derived=(),
+            active=self._inner.active,
+        )
+
+    def _fault(self, entry: Entry) -> Fault:
+        """Why a call is not made."""
         self.blocked.append(entry.path)
         name = entry.target.partition(".")[2] or entry.target
         message = f"`{name}` is blocked in a fork: the run {self._fork.of} did not make this call with these arguments"
-        fault = Fault(FaultKind.DENIED, message, blocked=True, target=entry.target, path=entry.path, fork=self._fork.of)
-        return entry._replace(
-            state=State.ANSWERED, key="", value=fault.value(), ending=Ending.FAULT, derived=(), active=self._inner.active
-        )
+        return Fault(FaultKind.DENIED, message, blocked=True, target=entry.target, path=entry.path, fork=self._fork.of)
 
-    def _found(self, entry: Entry) -> Recorded | None:
+    def _found(self, entry: Entry, arguments: object) -> Recorded | None:
         """The recorded call that serves: the one in the same place, else the first with the same arguments."""
-        given = form.write(entry.value)
+        given = form.write(arguments)
         same = [one for one in self._left if one.target == entry.target and form.write(one.arguments) == given]
         return next((one for one in same if one.path == entry.path), same[0] if same else None)
 

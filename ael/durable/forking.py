@@ -2,44 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
 from ael.data import replace
+from ael.durable.change import ChangeError
 from ael.durable.execute import Execution, options_of
-from ael.durable.fork import Fork, acts, cut
+from ael.durable.fork import Changes, Fork, Recorded, acts, allows, cut
 from ael.journal.durable import RunRow
-from ael.journal.entry import Entry
+from ael.journal.entry import Entry, Kind
+from ael.types.spec import BudgetSpec
 
 __all__ = ["forked"]
 
 
 async def forked(
-    execution: Execution,
-    of: RunRow,
-    at: str,
-    *,
-    changes: Mapping[str, object] | None = None,
-    allow: Collection[str] = (),
-    models: Mapping[str, str] | None = None,
+    execution: Execution, of: RunRow, at: str, *, changes: Changes | None = None, allow: Collection[str] = ()
 ) -> str:
     """Fork the run `of` at the step `at` (`""`: at its end); the id of the new run, which belongs to whoever forks.
 
-    `changes`: step -> the answer that it has instead. `allow`: what is called for real. `models`: kept to be told, and bound by the caller.
-    Raises what `Engine.header` raises, and `StoreError`.
+    `allow`: what is called for real. Other models and settings are kept to be told, and bound by the caller.
+    Raises what `Engine.header` raises, `ChangeError`, and `StoreError`.
     """
     store, engine = execution.store, execution.engine
+    changes = changes or Changes()
     run = of.header.run
     entries: list[Entry] = await store.entries(run)
     given = await store.given(run)
     assert given is not None
     input, pinned = given
     assert isinstance(input, dict)
-    beginning, rest = cut(entries, at, changes or {})
-    kinds = {entry.path: entry.kind for entry in entries}
-    record = tuple([one for one in rest if acts(engine.world.unit, kinds[one.path], one.target, execution.bound.reads)])
-    fork = Fork(run, at, record, frozenset(allow), dict(models or {}))
+    _no_right(execution, entries, changes, allow)
+    beginning, rest = cut(entries, at, changes.answers)
+    record = tuple(acting(execution, entries, rest))
+    fork = Fork(run, at, record, frozenset(allow), changes.models, changes.settings, changes.said)
     options = replace(options_of(pinned), tenant=of.header.tenant)
-    header, form = engine.header(of.header.entry, input, options)
+    options = replace(options, budget=_limits(options.budget, changes.budget))
+    header, form = engine.header(of.header.entry, input if changes.input is None else changes.input, options)
+    if changes.input is not None and not header.input:
+        raise ChangeError("the changed input does not fit the parameters of the entry", "`ael run --help-entry` lists them")
     held = store.fresh(header, form, {**execution.pinned(options), "fork": fork.kept()}, execution.owner, execution.lease)
     held.journal.begin()
     for entry in beginning:
@@ -47,3 +47,31 @@ async def forked(
     # Given back before it goes on: whoever takes it, here or in another worker, replays its beginning.
     await store.release(header.run, held.row.epoch)
     return header.run
+
+
+def acting(execution: Execution, entries: Collection[Entry], rest: Collection[Recorded]) -> list[Recorded]:
+    """Of the calls after the point of a fork those that may have changed something: what can serve."""
+    kinds = {entry.path: entry.kind for entry in entries}
+    unit, reads = execution.engine.world.unit, execution.bound.reads
+    return [one for one in rest if acts(unit, kinds[one.path], one.target, reads)]
+
+
+def _no_right(execution: Execution, entries: Collection[Entry], changes: Changes, allow: Collection[str]) -> None:
+    """Raise `ChangeError` for a decision that would let a call be made: a role gives approvals, never a fork (K30)."""
+    targets = {entry.path: entry.target for entry in entries if entry.kind is Kind.APPROVAL}
+    unit, reads = execution.engine.world.unit, execution.bound.reads
+    for path, answer in changes.answers.items():
+        target = targets.get(path)
+        if target is None or not isinstance(answer.value, dict) or not answer.value.get("approved"):
+            continue
+        if allows(allow, target) or not acts(unit, Kind.TOOL, target, reads):
+            note = "leave it out: the fork asks for an approval of its own"
+            raise ChangeError(f"a fork cannot approve a call of `{target}` that it makes for real", note)
+
+
+def _limits(budget: BudgetSpec, changed: BudgetSpec | None) -> BudgetSpec:
+    """The budget of the original with the limits that were changed."""
+    if changed is None:
+        return budget
+    limits = {word: getattr(changed, word) for word in ("tokens", "cost", "time", "steps", "tool_calls")}
+    return replace(budget, **{word: limit for word, limit in limits.items() if limit is not None})

@@ -61,8 +61,8 @@ class Worker:
 
     `slots`: runs at once. `tenants`: the most runs of a tenant over all workers (see `DurableStore.claim`). `told` hears of each run that
     left this worker, `trouble` sentences about the store, about runs that nobody takes, and about one that keeps the others waiting.
-    `keep`: seconds after which ended runs are forgotten, None for never. `drain`: seconds that a run has to come to its next effect, once
-    the worker is told to stop; None for as long as that takes.
+    `keep`: seconds after which ended runs are forgotten, `keep_content` after which their content is; None for never. `drain`: seconds
+    that a run has to come to its next effect, once the worker is told to stop; None for as long as that takes.
     """
 
     executions: Mapping[str, Execution]
@@ -72,6 +72,7 @@ class Worker:
     trouble: Callable[[str], None] | None = None
     keep: float | None = None
     drain: float | None = None
+    keep_content: float | None = None
     counts: Counts = field(default_factory=Counts)
     _running: dict[str, tuple[Held, Run]] = field(default_factory=dict)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
@@ -254,6 +255,8 @@ class Worker:
         one = self._first
         if self.keep is not None:
             await one.store.prune(one.engine.world.clock.now() - self.keep)
+        if self.keep_content is not None:
+            await one.store.forget_content(one.engine.world.clock.now() - self.keep_content)
         for row in await one.store.rows(states=[RunState.DEAD], limit=100):
             if row.header.run not in self._reported:
                 self._reported.add(row.header.run)

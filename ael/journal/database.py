@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from ael.journal import access, form, runs
+from ael.journal import access, content, form, runs
 from ael.journal.durable import Fenced, Held, Pulse, RunRow, RunState
 from ael.journal.entry import Access, Entry, Header
 from ael.journal.journal import HeldJournal, kept
@@ -127,6 +127,9 @@ class DatabaseStore:
 
     async def prune(self, before: float, *, keep: int = 0) -> int:
         return await self._writer.submit(lambda db: runs.prune(db, before, keep))
+
+    async def forget_content(self, before: float) -> int:
+        return await self._writer.submit(lambda db: content.forget(db, before))
 
     async def close(self) -> None:
         await self._writer.close()

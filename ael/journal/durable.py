@@ -170,5 +170,8 @@ class DurableStore(Protocol):
     async def prune(self, before: float, *, keep: int = 0) -> int:
         """Forget runs that ended before a time, but the `keep` newest; how many."""
 
+    async def forget_content(self, before: float) -> int:
+        """Forget the content of runs that ended before a time, and keep their outline; how many (feature A16.6)."""
+
     async def close(self) -> None:
         """Write what is waiting, and close. Raises nothing."""

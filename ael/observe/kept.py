@@ -14,8 +14,10 @@ from ael.data import dataclass, field
 from ael.journal.durable import RunRow, RunState
 from ael.journal.entry import Ending, Entry, Kind, State
 from ael.observe.idle import Gap, gaps_of, overlap
+from ael.observe.prompt import added
 from ael.observe.shown import Shown
 from ael.observe.turns import failed_attempts, spent, turn_attributes, turn_content
+from ael.run.conversation import Request
 from ael.run.ports import Span
 from ael.run.trace import Masker
 
@@ -46,7 +48,8 @@ class _Made:
 
 @dataclass(frozen=True)
 class Kept:
-    """A run as its store has it. `input` and `shown` (how a value is shown) are there where content is asked for."""
+    """A run as its store has it. `input`, `shown` (how a value is shown) and `requests` (what its models were asked, as far as that could
+    be made again) are there where content is asked for."""
 
     row: RunRow
     entries: Sequence[Entry]
@@ -54,6 +57,7 @@ class Kept:
     masker: Masker
     input: object = None
     shown: Shown | None = None
+    requests: Mapping[str, Request] = field(default_factory=dict)
 
     @property
     def end(self) -> float:
@@ -125,7 +129,22 @@ def _effect(kept: Kept, path: str, records: Sequence[Entry], order: int, is_node
         one.attributes["reason"] = _reason(last.value)
     if kept.shown is not None:
         one.content = _content(last, asked, kept.shown)
+        if path in kept.requests:
+            one.content = {**_asked(kept, path, kept.shown), **one.content}
     return one
+
+
+def _asked(kept: Kept, path: str, show: Shown) -> dict[str, object]:
+    """What a turn was asked: of all that the model reads, what the turn of the visit before it had not been told."""
+    visit = path.rpartition("/")[0]
+    turns = [other for other in kept.requests if other.rpartition("/")[0] == visit and _TURN.fullmatch(other.rpartition("/")[2])]
+    turns = sorted(turns, key=lambda other: int(other.rpartition("/turn")[2])) if path in turns else [path]
+    at = turns.index(path)
+    request = kept.requests[path]
+    fixed: dict[str, object] = {}
+    if at == 0:
+        fixed = {"system": show.said(request.setup.system), "tools": [offer.name for offer in request.setup.offers]}
+    return {**fixed, "messages": added([kept.requests[turn] for turn in turns], at, show)}
 
 
 _KINDS: Mapping[Kind, str] = {
@@ -154,16 +173,16 @@ def _content(last: Entry, asked: object, shown: Shown) -> dict[str, object]:
     """What was asked and answered."""
     found: dict[str, object] = {}
     if isinstance(asked, Mapping):
-        found["arguments"] = asked.get("arguments", dict(asked)) if last.kind is Kind.APPROVAL else dict(asked)
+        found["arguments"] = shown(asked.get("arguments", dict(asked)) if last.kind is Kind.APPROVAL else dict(asked))
     if last.state is State.ANSWERED:
         if last.kind is Kind.MODEL and last.ending is Ending.VALUE:
-            found |= turn_content(last.value)
+            found |= turn_content(last.value, shown)
         elif last.kind is Kind.APPROVAL:
             changed = last.value.get("arguments") if isinstance(last.value, Mapping) else None
-            found |= {} if changed is None else {"decided": changed}
+            found |= {} if changed is None else {"decided": shown(changed)}
         else:
-            found["result" if last.ending is Ending.VALUE else "error"] = last.value
-    return {word: shown(value) for word, value in found.items()}
+            found["result" if last.ending is Ending.VALUE else "error"] = shown(last.value)
+    return found
 
 
 def _visits(made: Mapping[str, _Made]) -> dict[str, _Made]:
@@ -213,7 +232,7 @@ def _root(kept: Kept, made: Sequence[_Made], gaps: Sequence[Gap]) -> _Made:
         root.attributes = spent(one.attributes for one in made if one.kind == "turn")
     root.attributes.pop("seconds", None)
     root.attributes["tenant"], root.attributes["caller"] = header.tenant, header.caller
-    cancelled = [str(entry.value) for entry in kept.entries if entry.kind is Kind.CANCEL]
+    cancelled = [str(entry.value) for entry in kept.entries if entry.kind is Kind.CANCEL and entry.value is not None]
     if cancelled:
         root.attributes["reason"] = "; ".join(cancelled)
     if kept.shown is not None:

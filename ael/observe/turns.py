@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 
+from ael.observe.shown import Shown
 from ael.run.ports import Usage
 from ael.run.turn import failed_in, from_record, looks_like_call, paid_in
 
@@ -36,11 +37,11 @@ def failed_attempts(record: object) -> list[dict[str, object]]:
     ]
 
 
-def turn_content(record: object) -> dict[str, object]:
+def turn_content(record: object, show: Shown) -> dict[str, object]:
     """What the model said."""
     turn, *_ = from_record(record)
-    calls = [{"name": call.name, "arguments": call.arguments} for call in turn.calls]
-    found: dict[str, object] = {"text": turn.text, "final": turn.final, "calls": calls}
+    calls = [{"name": call.name, "arguments": show.said(call.arguments)} for call in turn.calls]
+    found: dict[str, object] = {"text": turn.text and show.said(turn.text), "final": show.said(turn.final), "calls": calls}
     return {word: value for word, value in found.items() if value}
 
 

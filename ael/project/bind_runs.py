@@ -12,11 +12,17 @@ from ael.project.runs import RunsBinding
 from ael.project.wrong import Wrong, listing
 from ael.syntax import nodes as n
 
-_TIMES = {"lease": timedelta(seconds=1), "drain": timedelta(0), "approval": timedelta(seconds=1), "keep": timedelta(0)}
+_TIMES = {
+    "lease": timedelta(seconds=1),
+    "drain": timedelta(0),
+    "approval": timedelta(seconds=1),
+    "keep": timedelta(0),
+    "evidence_keep": timedelta(0),
+}
 """Each with the least that makes sense."""
 _COUNTS = ("slots", "per_tenant")
 _EVIDENCE = ("none", "redacted", "full")
-_OPTIONS = (*_TIMES, *_COUNTS, "uncertain", "evidence")
+_OPTIONS = (*_TIMES, *_COUNTS, "uncertain", "evidence", "redact")
 
 
 def runs(state: State, binding: n.Binding) -> None:
@@ -25,6 +31,9 @@ def runs(state: State, binding: n.Binding) -> None:
     place = value(binding)
     options = {word: _option(word, given, place) for word, given in found.named.items()}
     made: dict[str, Any] = {"park_uncertain" if word == "uncertain" else word: given for word, given in options.items()}
+    if made.get("redact") and made.get("evidence") != "redacted":
+        note = "`full` shows every field, and `none` shows none"
+        raise Wrong("AEL0814", "`redact` goes with `evidence: redacted`", place, note)
     match found.name:
         case "sqlite":
             path = _text(found)
@@ -67,6 +76,11 @@ def _option(word: str, given: object, place: n.Node) -> object:
             note = "what is shown of a run's content where it is asked for: nothing, its form, or all but secrets"
             raise Wrong("AEL0814", "`evidence` is `none`, `redacted` or `full`", place, note)
         return given.name
+    if word == "redact":
+        if not isinstance(given, list | tuple) or not given or not all(isinstance(one, str) and one for one in given):
+            note = "with `evidence: redacted`: what these fields and parameters hold is hidden, and the rest is shown"
+            raise Wrong("AEL0814", '`redact` is a list of names of fields: `redact: ["email", "iban"]`', place, note)
+        return tuple(given)
     raise Wrong("AEL0814", f"`runs` has no `{word}`", place, listing("there is", _OPTIONS))
 
 

@@ -14,11 +14,12 @@ DEFAULT_PATH = ".ael/runs.db"
 class RunsBinding:
     """`runs = sqlite("runs.db", lease: 30s, slots: 8)`. Times in seconds.
 
-    `secret` names the address of a PostgreSQL database. `lease`: how long a worker has a run without a sign of life. `drain`: how long a run
-    has to come to its next effect when its worker is told to stop. `slots`: the runs that a worker works on at once; `per_tenant` those of
-    a tenant over all workers. `approval`: how long a person has for a decision. `keep`: how long a run that has ended is kept.
+    `secret` names the address of a PostgreSQL database. `lease`: how long a worker has a run without a sign of life. `drain`: how long a
+    run has to come to its next effect when its worker is told to stop. `slots`: the runs that a worker works on at once; `per_tenant` those
+    of a tenant over all workers. `approval`: how long a person has for a decision. `keep`: how long a run that has ended is kept.
     `evidence`: what a person is shown of the content of a run (arguments, results, what a model said), where it is asked for: nothing, its
-    form alone, or all but secrets.
+    form alone, or all but secrets. `redact`: the names of the fields that `redacted` hides; where there are some, it shows the others.
+    `evidence_keep`: how long the content of a run that has ended is kept; None: as long as the run.
     `park_uncertain`: a run waits for a person to say what became of a call whose outcome is unknown.
     """
 
@@ -33,3 +34,5 @@ class RunsBinding:
     keep: float | None = None
     park_uncertain: bool = False
     evidence: Literal["none", "redacted", "full"] = "full"
+    redact: tuple[str, ...] = ()
+    evidence_keep: float | None = None

@@ -50,6 +50,8 @@ async def summarise(scope: Scope, talk: Talk, model: str, path: str) -> None:
     links = [Link(link.name, link.bound, _SETUP, link.price) for link in talk.chain]
     inner = Talk(scope, _SETUP, links, marked("conversation", told, []), [])
     step = Step(run, f"{path}/summary", Kind.MODEL, model, inner.digest(), "", scope.last)
+    if run.inspect is not None:
+        run.inspect(step.path, inner)
     known = step.replayed()
     if known is not None:
         if known.ending is not Ending.VALUE:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from decimal import Decimal
+from typing import NamedTuple
 
 from ael.data import dataclass, replace
 from ael.run.bindings import BoundModel
@@ -85,6 +86,16 @@ class Link:
         )
 
 
+class Request(NamedTuple):
+    """What a model is asked: what stays the same, the first user message with its files, and what was said since that is still kept."""
+
+    digest: str
+    setup: Setup
+    first: str
+    files: tuple[File, ...]
+    exchanges: tuple[Exchange, ...]
+
+
 class Asked:
     """A turn that came, with what it took."""
 
@@ -156,6 +167,10 @@ class Talk:
     def digest(self) -> str:
         """The hash of the next request: of everything said so far."""
         return self._hash.copy().hexdigest()
+
+    def request(self) -> Request:
+        """The next request, for whoever looks at it."""
+        return Request(self.digest(), self._setup, self._first, tuple(self._files), tuple(self._kept()))
 
     def say(self, turn: ModelTurn, answers: tuple[ToolAnswer, ...], said: str = "") -> None:
         """Add a turn with the answers of its calls, and what is said after it. A pair is never split."""

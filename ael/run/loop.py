@@ -110,6 +110,8 @@ class Visit:
         run = self._scope.run
         plan = self._plan
         step = Step(run, path, Kind.MODEL, plan.model, self._talk.digest(), "", self._scope.last)
+        if run.inspect is not None:
+            run.inspect(path, self._talk)
         known = step.replayed()
         clock = run.world.clock
         started = clock.monotonic()

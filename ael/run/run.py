@@ -22,6 +22,7 @@ from ael.run.trace import Trace, trace_parent
 from ael.types.fault import Fault, FaultKind, Uncertain
 
 if TYPE_CHECKING:
+    from ael.run.conversation import Talk
     from ael.run.world import World
 
 GRACE = 10.0
@@ -59,6 +60,7 @@ class Run:
         "draining",
         "entry",
         "id",
+        "inspect",
         "journal",
         "listening",
         "lost",
@@ -118,6 +120,8 @@ class Run:
         self.lost: list[Uncertain] = []
         self.draining = False
         """Whether the run is to be given up where its next effect would begin, for another worker to go on."""
+        self.inspect: Callable[[str, Talk], None] | None = None
+        """Hears, with its place in the run, of each request to a model before it is made or replayed: to show what was asked."""
         self.parks = False
         self.parks_uncertain = False
         self.via: tuple[str, ...] = ()

@@ -40,7 +40,8 @@ def test_an_answer_is_replaced_and_the_difference_shown(desk: Ael) -> None:
     ended = desk("runs", "fork", run, "--set", 'refund="R-other"', "-q")
     assert (ended.code, json.loads(ended.out)) == (0, "R-other R-A-1b")
     fork = json.loads(desk("runs", "list", "--format", "json").out)[0]["run"]
-    assert shown(desk, fork)["fork"] == {"of": run, "at": "main/refund@0", "allow": [], "models": {}}
+    made = {"of": run, "at": "main/refund@0", "allow": [], "models": {}, "settings": {}, "changes": ['refund="R-other"']}
+    assert shown(desk, fork)["fork"] == made
     assert f"forked   from {run}, at main/refund@0" in desk("runs", "show", fork).out
     diff = desk("runs", "diff", run, fork)
     assert diff.code == 1
@@ -72,12 +73,12 @@ def test_a_changed_program_is_blocked_where_it_acts_otherwise(desk: Ael) -> None
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "say where: `--at STEP`, or `--set STEP=JSON`"),
+        ((), "say where: `--at STEP`, or what is otherwise"),
         (("--at", "main/refnd@0"), "near it are main/refund@0"),
         (("--at", "99"), "has no step `99`"),
         (("--at", "refund:9"), "has no step `refund:9`"),
-        (("--set", "refund"), "`--set` is written `--set STEP=JSON`, not `refund`"),
-        (("--set", "refund={"), "`--set refund`: "),
+        (("--set", "refund"), "`--set` is written `--set WHAT=JSON`, not `refund`"),
+        (("--set", "refund={"), "`refund`: "),
         (("--set", "refund=7"), "this is no result of `main.refund`: expected String, got number 7"),
         (("--set", "book.put=1"), "has no step"),
         (("--at", "end", "--model", "fast=x"), "the program has no model `fast`"),

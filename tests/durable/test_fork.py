@@ -9,11 +9,11 @@ import pytest
 
 from ael.data import replace
 from ael.durable.execute import Execution, new_owner
-from ael.durable.fork import ForkJournal, acts, fork_of
+from ael.durable.fork import Answer, Changes, ForkJournal, acts, fork_of
 from ael.durable.forking import forked
 from ael.journal.database import DatabaseStore
 from ael.journal.durable import RunRow
-from ael.journal.entry import Kind
+from ael.journal.entry import Ending, Kind
 from ael.run.bindings import Options
 from ael.run.outcome import Outcome
 from ael.run.ports import Decision
@@ -149,7 +149,9 @@ def test_an_answer_can_be_replaced_and_everything_before_it_is_replayed(place: P
         execution = world.execution(store)
         row = await original(execution)
         pay = await step(store, "pay")
-        outcome, journal = await gone_on(execution, await forked(execution, row, pay, changes={pay: 777}, allow=["mail"]))
+        outcome, journal = await gone_on(
+            execution, await forked(execution, row, pay, changes=Changes({pay: Answer(Ending.VALUE, 777)}), allow=["mail"])
+        )
         assert value_of(outcome) == 777
         assert world.seen == {"rate": [1], "pay": [2], "mail": [102, 777]}
         assert journal.unseen == set()
@@ -237,7 +239,7 @@ def test_turns_are_asked_anew_from_the_step_on(place: Place) -> None:
         turns = [entry.path for entry in await store.entries("r1") if entry.kind is Kind.MODEL]
         again = model(said("other words"))
         other = world.execution(store, again)
-        outcome, _ = await gone_on(other, await forked(other, row, turns[-1], models={"fast": "x"}))
+        outcome, _ = await gone_on(other, await forked(other, row, turns[-1], changes=Changes(models={"main.fast": "x"})))
         assert value_of(outcome) == "other words"
         assert len(again.asked) == 1, "the first turn is replayed"
         assert world.seen["pay"] == [5]
