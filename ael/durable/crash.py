@@ -20,7 +20,7 @@ class Watched:
     def __init__(self, inner: Database, committed: Callable[[], None]) -> None:
         self.share = inner.share
         self.skip = inner.skip
-        self.seen = inner.seen
+        self.number = inner.number
         self._inner = inner
         self._committed = committed
         self._wrote = False
@@ -46,6 +46,9 @@ class Watched:
     def begin(self) -> None:
         self._wrote = False
         self._inner.begin()
+
+    def begin_at_once(self) -> bool:
+        return False
 
     def commit(self) -> None:
         self._inner.commit()

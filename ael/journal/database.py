@@ -47,7 +47,7 @@ class DatabaseStore:
             return True
 
         row = RunRow(header, RunState.RUNNING, owner, FIRST_EPOCH)
-        return Held(row, input, pinned, HeldJournal(header, FIRST_EPOCH, [], self._writer.submit, begin))
+        return Held(row, input, pinned, HeldJournal(header, FIRST_EPOCH, [], self._writer, begin))
 
     async def hold(self, run: str, owner: str, lease: float) -> Held | None:
         claimed = await self._writer.submit(lambda db: runs.hold(db, run, owner, lease))
@@ -61,7 +61,7 @@ class DatabaseStore:
 
     def _held(self, claimed: runs.Claimed) -> Held:
         row, input, pinned, entries = claimed
-        return Held(row, input, pinned, HeldJournal(row.header, row.epoch, entries, self._writer.submit))
+        return Held(row, input, pinned, HeldJournal(row.header, row.epoch, entries, self._writer))
 
     async def pulse(self, owner: str, held: Mapping[str, int], lease: float) -> Pulse:
         lost, cancel = await self._writer.submit(lambda db: runs.pulse(db, owner, held, lease))

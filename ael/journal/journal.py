@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections import deque
+from collections.abc import Awaitable, Sequence
 from contextlib import suppress
 from json.encoder import encode_basestring_ascii
-from typing import Any
+from typing import Any, NamedTuple
 
 from ael.journal import form
 from ael.journal.durable import Damaged, Fenced, HandedBack, StoreError
 from ael.journal.entry import Ending, Entry, Header, Kind, State
+from ael.journal.schema import BITS, MOST
 from ael.journal.store import check_order
-from ael.journal.writer import Connection, Work
-
-Submit = Callable[..., "asyncio.Future[bool]"]
+from ael.journal.writer import Connection, Job, Work, Writer
 
 COLUMNS = "path, state, kind, target, digest, key, value, ending, at, active, taint, derived"
-PUT = f"INSERT INTO ael_entry (run, seq, epoch, {COLUMNS}) VALUES ({', '.join('?' * 15)})"
+PUT = f"INSERT INTO ael_record (place, epoch, {COLUMNS}) VALUES ({', '.join('?' * 14)})"
 _NOTHING = "[]"
+
+
+class Record(NamedTuple):
+    """An entry with its number in the run, that of the entry before it at its place (None for the first), and its columns."""
+
+    seq: int
+    after: int | None
+    entry: Entry
+    row: tuple[object, ...]
 
 
 class HeldJournal:
@@ -28,20 +36,25 @@ class HeldJournal:
     Records out of order are refused here at once, and by the store, which also refuses every record of a holder that was fenced.
     """
 
-    __slots__ = ("_begin", "_entries", "_epoch", "_header", "_last", "_next", "_run", "_submit", "active", "continued", "lost")
+    __slots__ = (
+        "_begin", "_entries", "_epoch", "_header", "_job", "_last", "_next", "_run", "_waiting", "_writer", "active", "continued", "lost"
+    )  # fmt: skip
 
     def __init__(
-        self, header: Header, epoch: int, kept: list[tuple[int, Entry]], submit: Submit, begin: Work[bool] | None = None
+        self, header: Header, epoch: int, kept: list[tuple[int, Entry]], writer: Writer, begin: Work[bool] | None = None
     ) -> None:
         """`begin` is work that goes before the first record: a new run is made and claimed with it."""
         self._header = header
         self._run = header.run
         self._epoch = epoch
-        self._submit = submit
+        self._writer = writer
         self._begin = begin
         self._entries = [entry for _, entry in kept]
-        self._last = {entry.path: entry for entry in self._entries}
+        self._last = {entry.path: (seq, entry) for seq, entry in kept}
         self._next = kept[-1][0] + 1 if kept else 0
+        self._waiting: deque[Record] = deque()
+        """Records that no transaction has taken. One that does takes all: whoever adds one before it looks if a job is queued is in it."""
+        self._job: Job | None = None
         self.continued = bool(kept)
         self.active = max((entry.active for entry in self._entries), default=0.0)
         self.lost: BaseException | None = None
@@ -52,7 +65,8 @@ class HeldJournal:
         return self._header
 
     def last(self, path: str) -> Entry | None:
-        return self._last.get(path)
+        found = self._last.get(path)
+        return None if found is None else found[1]
 
     def entries(self) -> list[Entry]:
         return list(self._entries)
@@ -60,17 +74,41 @@ class HeldJournal:
     def append(self, entry: Entry) -> Awaitable[None] | None:
         if self.lost is not None:
             raise self.lost
-        check_order(self._last.get(entry.path), entry)
-        self.begin()
-        seq, self._next = self._next, self._next + 1
-        self._last[entry.path] = entry
+        path = entry.path
+        known = self._last.get(path)
+        check_order(None if known is None else known[1], entry)
+        row = to_row(entry)
+        if self._begin is not None:
+            self.begin()
+        seq = self._next
+        self._next = seq + 1
+        self._last[path] = (seq, entry)
         self._entries.append(entry)
-        work = put(self._run, self._epoch, seq, entry)
-        return self._submit(work, lazy=entry.state is not State.STARTED, failed=self._failed)  # type: ignore[return-value]
+        self._waiting.append(Record(seq, None if known is None else known[0], entry, row))
+        job, eager, writer = self._job, entry.state is State.STARTED, self._writer
+        if job is None or not job.queued or writer.batch == 1:
+            self._job = job = writer.queue(Job(self._work(), not eager, self._failed), self)
+        elif eager:
+            writer.hasten(job, self)
+        future = job.future
+        return None if future.done() and future.exception() is None else future
+
+    def _work(self) -> Work[bool]:
+        """Work that writes what waits when it is done first; done again, the same."""
+        taken: list[Record] = []
+
+        def work(db: Connection) -> bool:
+            waiting = self._waiting
+            most = self._writer.batch
+            while waiting and len(taken) < most:
+                taken.append(waiting.popleft())
+            return not taken or put(db, self._run, self._epoch, taken)
+
+        return work
 
     def hurry(self) -> None:
         with suppress(StoreError):  # a store that is closed has written what waited
-            self._submit(_nothing, failed=self._failed)
+            self._writer.submit(_nothing, failed=self._failed)
 
     @property
     def begun(self) -> bool:
@@ -81,7 +119,7 @@ class HeldJournal:
         """Make a new run known to the store, in the same commit as what follows."""
         if self._begin is not None:
             work, self._begin = self._begin, None
-            self._submit(work, lazy=True, failed=self._failed)
+            self._writer.submit(work, lazy=True, failed=self._failed)
 
     def hand_back(self) -> None:
         """Keep nothing more of this execution. May be called from any thread."""
@@ -96,38 +134,45 @@ def _nothing(db: Connection) -> bool:
     return True
 
 
-def put(run: str, epoch: int, seq: int, entry: Entry) -> Work[bool]:
-    """The work that adds a record under an epoch: fence, order and record in one transaction. Done a second time it changes nothing.
+def put(db: Connection, run: str, epoch: int, records: Sequence[Record]) -> bool:
+    """Add records under an epoch: fence, sequence, order and records in one transaction. Done a second time it changes nothing.
 
-    It raises `Fenced`, and `WriteAheadRequired`.
+    The numbers fit only where the store holds what the holder knows, record for record. Raises `Fenced`, `WriteAheadRequired`,
+    and `StoreError` for a journal that holds another number of records.
     """
-    row = to_row(entry)
-    holder, place = (run, epoch), (run, entry.path)
-
-    def work(db: Connection) -> bool:
-        # What holds for one record of a transaction holds for those after it: nobody else changes it before the commit.
-        if holder not in db.seen:
-            if not db.rows(_HELD + db.share, run, epoch):
-                raise Fenced(run)
-            db.seen[holder] = True
-        before = db.seen.get(place)
-        if before is None:
-            for known, state, kind in sorted(db.rows(_PLACE, run, entry.path)):
-                if known == seq and state == entry.state.value:
-                    return True
-                before = entry._replace(state=State(state), kind=Kind(kind))
-        assert before is None or isinstance(before, Entry)
-        check_order(before, entry)
-        db.change(PUT, run, seq, epoch, *row)
-        db.seen[place] = entry
-        return True
-
-    return work
+    found = db.rows(_HELD + db.share, run, epoch)
+    if not found:
+        raise Fenced(run)
+    base = int(found[0][0]) << BITS
+    last = -1 if found[0][1] is None else int(found[0][1]) - base
+    first = records[0].seq
+    if last + 1 < first or last > records[-1].seq:
+        raise StoreError(f"the journal of the run {run} is damaged: it ends with record {last}, and {first} comes next")
+    new: dict[int, Entry] = {}
+    for seq, after, entry, row in records:
+        if seq > last:
+            check_order(None if after is None else new.get(after) or _recorded(db, base + after, entry), entry)
+            db.change(PUT, base + seq, epoch, *row)
+        new[seq] = entry
+    return True
 
 
-_HELD = "SELECT 1 FROM ael_run WHERE run = ? AND epoch = ? AND state = 'running'"
-_PLACE = "SELECT seq, state, kind FROM ael_entry WHERE run = ? AND path = ?"
-"""Sorted by who asks: with an ORDER BY, SQLite reads the whole run by its numbers instead of the index of places."""
+def number(db: Connection, run: str) -> int:
+    """The number of a run that is there: with that of a record, the key of the record."""
+    return int(db.rows("SELECT number FROM ael_run WHERE run = ?", run)[0][0])
+
+
+def _recorded(db: Connection, place: int, entry: Entry) -> Entry | None:
+    """The record there as the one before `entry`; None where it is of another path, or not there."""
+    for path, state, kind in db.rows(_BEFORE, place):
+        if path == entry.path:
+            return entry._replace(state=State(state), kind=Kind(kind))
+    return None
+
+
+_LAST = f"SELECT place FROM ael_record WHERE place BETWEEN number << {BITS} AND (number << {BITS}) | {MOST - 1} ORDER BY place DESC LIMIT 1"
+_HELD = f"SELECT number, ({_LAST}) FROM ael_run WHERE run = ? AND epoch = ? AND state = 'running'"
+_BEFORE = "SELECT path, state, kind FROM ael_record WHERE place = ?"
 
 
 def to_row(entry: Entry) -> tuple[object, ...]:

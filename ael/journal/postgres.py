@@ -12,7 +12,11 @@ from ael.journal.durable import StoreError
 from ael.journal.schema import upgrade
 from ael.journal.writer import Unreachable
 
-WORDS = {"bytes": "BYTEA", "real": "DOUBLE PRECISION", "table": ""}
+_NUMBERS = """DO $$ BEGIN
+    CREATE SEQUENCE ael_number;
+    PERFORM setval('ael_number', (SELECT COALESCE(MAX(number), 0) + 1 FROM ael_run), false);
+END $$"""
+WORDS = {"bytes": "BYTEA", "real": "DOUBLE PRECISION", "table": "", "big": "BIGINT", "place": "BIGINT", "numbers": _NUMBERS}
 WAKE = (
     "CREATE OR REPLACE FUNCTION ael_wake() RETURNS trigger LANGUAGE plpgsql AS"
     " $$ BEGIN PERFORM pg_notify('ael_runs', ''); RETURN NULL; END $$",
@@ -29,9 +33,9 @@ class PostgresDatabase:
 
     share = " FOR SHARE"
     skip = " FOR UPDATE SKIP LOCKED"
+    number = "nextval('ael_number')"
 
     def __init__(self, address: str) -> None:
-        self.seen: dict[object, object] = {}
         try:
             self._db = psycopg.connect(address, autocommit=True, connect_timeout=CONNECT, application_name="ael")
         except psycopg.OperationalError as error:
@@ -79,6 +83,10 @@ class PostgresDatabase:
 
     def begin(self) -> None:
         self.change("BEGIN")
+
+    def begin_at_once(self) -> bool:
+        """Never: the network is waited for."""
+        return False
 
     def commit(self) -> None:
         self.change("COMMIT")

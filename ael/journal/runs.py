@@ -8,7 +8,8 @@ from typing import Any
 from ael.journal import form
 from ael.journal.durable import Damaged, Fenced, RunRow, RunState
 from ael.journal.entry import Entry, Header, State
-from ael.journal.journal import COLUMNS, PUT, kept, to_row
+from ael.journal.journal import COLUMNS, PUT, kept, number, to_row
+from ael.journal.schema import BITS, MOST
 from ael.journal.writer import Connection
 
 Kept = list[tuple[int, Entry]]
@@ -33,7 +34,7 @@ def create(db: Connection, header: Header, input: bytes, pinned: bytes, delay: f
     head = (header.run, header.program, header.entry, header.input, header.tenant, header.caller, header.started, header.deadline)
     state = RunState.PARKED if wake is not None else RunState.READY
     db.change(
-        f"INSERT INTO ael_run ({_HEAD}, input, pinned, {_REST}, reached) VALUES ({', '.join('?' * 24)})",
+        f"INSERT INTO ael_run ({_HEAD}, input, pinned, {_REST}, reached, number) VALUES ({', '.join('?' * 24)}, {db.number})",
         *head,
         header.version,
         input,
@@ -119,9 +120,7 @@ def _take(db: Connection, run: str, epoch: int, owner: str, until: float) -> Cla
 
 def _bury(db: Connection, run: str, why: str) -> None:
     """Put a run aside that nobody can go on with."""
-    db.change(
-        "UPDATE ael_run SET state = 'dead', owner = '', lease = 0, waits = ?, ended = ? WHERE run = ?", why, db.now(), run
-    )
+    db.change("UPDATE ael_run SET state = 'dead', owner = '', lease = 0, waits = ?, ended = ? WHERE run = ?", why, db.now(), run)
 
 
 def unclaimed(db: Connection, programs: Collection[str], limit: int) -> list[RunRow]:
@@ -197,8 +196,8 @@ def _take_in(db: Connection, run: str, epoch: int) -> None:
     """Move the answers from outside into the journal."""
     for row in db.rows(f"SELECT {COLUMNS} FROM ael_signal WHERE run = ? ORDER BY at, path", run):
         if _waits(db, run, str(row[0])):
-            seq = int(db.rows("SELECT COALESCE(MAX(seq), -1) + 1 FROM ael_entry WHERE run = ?", run)[0][0])
-            db.change(PUT, run, seq, epoch, *row)
+            end = int(db.rows("SELECT COUNT(*) FROM ael_entry WHERE run = ?", run)[0][0])
+            db.change(PUT, (number(db, run) << BITS) | end, epoch, *row)
     db.change("DELETE FROM ael_signal WHERE run = ?", run)
 
 
@@ -257,7 +256,8 @@ def prune(db: Connection, before: float, keep: int) -> int:
     old = [run for (run,) in db.rows("SELECT run FROM ael_run WHERE state IN ('ended', 'dead') AND ended < ?", before)]
     gone = [run for run in old if run not in spared]
     for run in gone:
-        db.change("DELETE FROM ael_entry WHERE run = ?", run)
+        first = number(db, run) << BITS
+        db.change("DELETE FROM ael_record WHERE place BETWEEN ? AND ?", first, first | (MOST - 1))
         db.change("DELETE FROM ael_signal WHERE run = ?", run)
         db.change("DELETE FROM ael_run WHERE run = ?", run)
     return len(gone)

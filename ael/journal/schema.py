@@ -11,6 +11,10 @@ from ael.journal import access
 from ael.journal.durable import StoreError
 from ael.journal.writer import Connection
 
+BITS = 26
+"""Bits of a record's key that number it within its run; those above them are the number of the run."""
+MOST = 1 << BITS
+"""Records that a run may have."""
 VERSIONS: tuple[tuple[str, ...], ...] = (
     (
         """CREATE TABLE ael_run (
@@ -35,6 +39,28 @@ VERSIONS: tuple[tuple[str, ...], ...] = (
         "CREATE UNIQUE INDEX ael_entry_place ON ael_entry (run, path, state)",
     ),
     access.TABLE,
+    (
+        # The records of a run lie beside each other, in one tree whose keys are small: the number of the run, then that of the record. A
+        # commit writes one page of it, at its end. A record is told the number of the one before it at its place (`ael.journal.journal`),
+        # so nothing is looked for by its place while a run goes on.
+        "ALTER TABLE ael_run ADD COLUMN number {big}",
+        "UPDATE ael_run SET number = made.number FROM"
+        " (SELECT run AS known, ROW_NUMBER() OVER (ORDER BY started, run) AS number FROM ael_run) AS made WHERE made.known = run",
+        "CREATE UNIQUE INDEX ael_run_number ON ael_run (number)",
+        "{numbers}",
+        """CREATE TABLE ael_record (
+            place {place} PRIMARY KEY, epoch INTEGER NOT NULL, path TEXT NOT NULL, state TEXT NOT NULL, kind TEXT NOT NULL,
+            target TEXT NOT NULL, digest TEXT NOT NULL, key TEXT NOT NULL, value {bytes}, ending TEXT, at {real} NOT NULL,
+            active {real} NOT NULL, taint TEXT NOT NULL, derived TEXT NOT NULL
+        ){table}""",
+        f"""INSERT INTO ael_record SELECT (number << {BITS}) | seq, e.epoch, path, e.state, kind, target, e.digest, key, value, e.ending,
+            at, e.active, taint, derived
+        FROM ael_entry AS e JOIN ael_run ON ael_run.run = e.run""",
+        "DROP TABLE ael_entry",
+        f"""CREATE VIEW ael_entry AS SELECT run, place & {MOST - 1} AS seq, e.epoch AS epoch, path, e.state AS state, kind, target,
+            e.digest AS digest, key, value, e.ending AS ending, at, e.active AS active, taint, derived
+        FROM ael_run JOIN ael_record AS e ON place BETWEEN number << {BITS} AND (number << {BITS}) | {MOST - 1}""",
+    ),
 )
 """The steps from one version to the next, oldest first; never changed once released."""
 

@@ -14,7 +14,7 @@ from ael.journal.durable import StoreError
 from ael.journal.schema import upgrade
 from ael.journal.writer import Unreachable
 
-WORDS = {"bytes": "BLOB", "real": "REAL", "table": ""}
+WORDS = {"bytes": "BLOB", "real": "REAL", "table": "", "big": "INTEGER", "place": "INTEGER", "numbers": "SELECT 1"}
 CHECKPOINT = 4_000
 """Pages of 4 KiB in the log before they are moved into the file: rarely, since it syncs both."""
 BUSY = 10.0
@@ -30,13 +30,14 @@ class SqliteDatabase:
 
     share = ""
     skip = ""
+    number = "(SELECT COALESCE(MAX(number), 0) + 1 FROM ael_run)"
 
     def __init__(self, path: Path, clock: Callable[[], float] = time.time, ticks: Callable[[], float] | None = None) -> None:
         refuse_network(path)
         self._boot = boot()
         self._ticks = ticks or (clock if self._boot is None else _since_boot)
-        self.seen: dict[object, object] = {}
         self._path = path
+        self._patient = True
         self._clock = clock
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -105,7 +106,20 @@ class SqliteDatabase:
         """Nothing to do: `BEGIN IMMEDIATE` lets one transaction write at a time."""
 
     def begin(self) -> None:
+        if not self._patient:
+            self.change(f"PRAGMA busy_timeout = {BUSY * 1000:.0f}")
+            self._patient = True
         self.change("BEGIN IMMEDIATE")
+
+    def begin_at_once(self) -> bool:
+        try:
+            if self._patient:
+                self.change("PRAGMA busy_timeout = 0")
+                self._patient = False
+            self.change("BEGIN IMMEDIATE")
+        except Unreachable:
+            return False
+        return True
 
     def commit(self) -> None:
         self.change("COMMIT")

@@ -2,6 +2,9 @@
 
 A commit is asked for by *eager* work, which somebody waits for before going on. *Lazy* work (answers) rides on the next commit, and has one
 of its own when none comes within `LAZY` seconds.
+
+A run that is alone shares its commits with nobody, and on a quick disk going to the thread and back costs as much as the commit: there the
+event loop makes it by itself (`QUICK`).
 """
 
 from __future__ import annotations
@@ -22,6 +25,8 @@ LAZY = 0.02
 """Seconds that an answer waits for a commit to ride on."""
 BATCH = 512
 """The most pieces of work in one commit."""
+QUICK = 0.001
+"""Seconds that commits may take, on the average, for an event loop to make them by itself."""
 PATIENCE = 30.0
 """Seconds for which a database that went away is tried again, before what waits for it fails."""
 
@@ -37,8 +42,8 @@ class Connection(Protocol):
     """What a SELECT ends with so that what it saw holds until the commit."""
     skip: str
     """What a SELECT ends with to claim rows that no other transaction is claiming."""
-    seen: dict[object, object]
-    """What the work of this transaction has found out, and the transaction itself keeps true; empty when it begins."""
+    number: str
+    """What gives a new run its number."""
 
     def rows(self, query: str, *parameters: object) -> list[tuple[Any, ...]]: ...
 
@@ -60,6 +65,9 @@ class Database(Connection, Protocol):
 
     def begin(self) -> None: ...
 
+    def begin_at_once(self) -> bool:
+        """Begin a transaction if that takes no waiting for anybody, the network included; else False."""
+
     def commit(self) -> None: ...
 
     def rollback(self) -> None: ...
@@ -70,26 +78,19 @@ class Database(Connection, Protocol):
 Work = Callable[[Connection], T]
 
 
-class _Job:
-    """A piece of work, who waits for it, and what became of it."""
+class Job:
+    """A piece of work, who waits for it, and what became of it. `queued` until a commit takes it."""
 
-    __slots__ = ("error", "failed", "future", "lazy", "loop", "since", "value", "work")
+    __slots__ = ("error", "failed", "future", "lazy", "loop", "queued", "since", "value", "work")
 
-    def __init__(
-        self,
-        work: Callable[[Connection], object],
-        loop: asyncio.AbstractEventLoop,
-        future: asyncio.Future[Any],
-        lazy: bool,
-        since: float,
-        failed: Callable[[BaseException], None] | None,
-    ) -> None:
+    def __init__(self, work: Callable[[Connection], object], lazy: bool, failed: Callable[[BaseException], None] | None) -> None:
         self.work = work
-        self.loop = loop
-        self.future = future
+        self.loop = asyncio.get_running_loop()
+        self.future: asyncio.Future[Any] = self.loop.create_future()
         self.lazy = lazy
-        self.since = since
+        self.since = time.monotonic()
         self.failed = failed
+        self.queued = True
         self.value: object = None
         self.error: BaseException | None = None
 
@@ -99,11 +100,11 @@ class Writer:
 
     def __init__(self, connect: Callable[[], Database], name: str, batch: int = BATCH) -> None:
         """`batch`: the most pieces of work in one commit; 1 where each record is to be a boundary of its own (`ael run --crash-at`)."""
+        self.batch = batch
         self._connect = connect
         self._name = name
-        self._batch = batch
         self._database: Database | None = None
-        self._queue: deque[_Job] = deque()
+        self._queue: deque[Job] = deque()
         self._bell: SimpleQueue[None] = SimpleQueue()
         """Rung for eager work, and for lazy work when the thread sleeps without looking at the clock."""
         self._asleep = False
@@ -113,8 +114,14 @@ class Writer:
         """Eager pieces in the queue."""
         self._lock = threading.Lock()
         """Held while the queue and what is told of it change together."""
+        self._using = threading.Lock()
+        """Held by whoever uses the database: taken under `_lock` together with the work, so that all work is done in its order."""
         self._thread: threading.Thread | None = None
         self._closing = False
+        self._latest: object = None
+        """Who asked for a commit last."""
+        self._cost: float | None = None
+        """Seconds that a commit takes, averaged over the last ones."""
 
     def submit(
         self, work: Work[T], *, lazy: bool = False, failed: Callable[[BaseException], None] | None = None
@@ -123,23 +130,41 @@ class Writer:
 
         `failed` is called there with what went wrong, before anybody who waits goes on; then nobody needs to.
         """
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[T] = loop.create_future()
-        job = _Job(work, loop, future, lazy, time.monotonic(), failed)
+        return self.queue(Job(work, lazy, failed)).future
+
+    def queue(self, job: Job, of: object = None) -> Job:
+        """Queue a job, done already where `of` is alone in asking for commits, and they are quick. Raises `StoreError`."""
         with self._lock:
             if self._closing:
                 raise StoreError("the store of the runs is closed")
             self._queue.append(job)
-            if not lazy:
+            if not job.lazy:
                 self._eager += 1
-            rings = not lazy or self._asleep
-            self._asleep = False
+            here = self._taken_here(of) if of is not None and not job.lazy else None
+            rings = here is None and (not job.lazy or self._asleep)
+            self._asleep = self._asleep and not rings
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
                 self._thread.start()
         if rings:
             self._bell.put(None)
-        return future
+        elif here is not None:
+            self._commit_here(here)
+        return job
+
+    def hasten(self, job: Job, of: object) -> None:
+        """Make a lazy job that may be in the queue an eager one."""
+        with self._lock:
+            if not job.queued or not job.lazy:
+                return
+            job.lazy = False
+            self._eager += 1
+            self._asleep = False
+            here = self._taken_here(of)
+        if here is None:
+            self._bell.put(None)
+        else:
+            self._commit_here(here)
 
     async def close(self) -> None:
         """Write what waits, close the connection, end the thread."""
@@ -150,6 +175,57 @@ class Writer:
         if thread is not None:
             await asyncio.get_running_loop().run_in_executor(None, thread.join)
 
+    # --- the event loop ----------------------------------------------------------------------------------------------
+
+    def _taken_here(self, of: object) -> list[Job] | None:
+        """All that is queued, for a commit in this thread, with the database; None where the other thread is to make it. Under `_lock`."""
+        alone, self._latest = self._latest is of, of
+        quick = self._cost is not None and self._cost < QUICK
+        if (
+            not alone
+            or not quick
+            or self._database is None
+            or len(self._queue) > self.batch
+            or not self._using.acquire(blocking=False)
+        ):
+            return None
+        return self._take(len(self._queue))
+
+    def _commit_here(self, batch: list[Job]) -> None:
+        """Commit without waiting for anybody; what that cannot settle goes back to the thread."""
+        database = self._database
+        done = False
+        try:
+            if database is not None and database.begin_at_once():
+                done = self._transact(database, batch)
+        except Unreachable:
+            self._drop()
+        finally:
+            if not done:
+                with self._lock:
+                    self._cost = None
+                    self._give_back(batch)
+            self._using.release()
+        if done:
+            _set(batch)
+        else:
+            self._bell.put(None)
+
+    def _take(self, count: int) -> list[Job]:
+        """The next jobs of the queue. Under `_lock`."""
+        batch = [self._queue.popleft() for _ in range(count)]
+        for job in batch:
+            job.queued = False
+            self._eager -= not job.lazy
+        return batch
+
+    def _give_back(self, batch: list[Job]) -> None:
+        self._queue.extendleft(reversed(batch))
+        for job in batch:
+            job.queued = True
+            self._eager += not job.lazy
+        self._asleep = False
+
     # --- the thread --------------------------------------------------------------------------------------------------
 
     def _run(self) -> None:
@@ -157,37 +233,43 @@ class Writer:
             batch = self._next()
             if not batch:
                 break
-            self._write(batch)
+            try:
+                self._write(batch)
+            finally:
+                self._using.release()
             _resolve(batch)
         if self._database is not None:
             self._database.close()
             self._database = None
 
-    def _next(self) -> list[_Job]:
-        """What goes into the next commit; nothing when the store closes."""
+    def _next(self) -> list[Job]:
+        """What goes into the next commit, with the database; nothing when the store closes."""
         while True:
             wait: float | None = LAZY
+            due = False
             with self._lock:
                 queue = self._queue
                 if queue:
                     wait = queue[0].since + LAZY - time.monotonic()
-                    if self._closing or self._eager or wait <= 0:
-                        batch = [queue.popleft() for _ in range(min(self._batch, len(queue)))]
-                        self._eager -= sum([not job.lazy for job in batch])
-                        return batch
+                    due = self._closing or self._eager > 0 or wait <= 0
+                    if due and self._using.acquire(blocking=False):
+                        return self._take(min(self.batch, len(queue)))
                 elif self._closing:
                     return []
                 elif self._idle:
                     # Nothing came for a while: the next piece of work rings, be it lazy.
                     wait = None
                     self._asleep = True
+            if due:
+                with self._using:  # an event loop is at it: what it leaves is next
+                    continue
             try:
                 self._bell.get(timeout=wait)
                 self._idle = False
             except Empty:
                 self._idle = not self._queue
 
-    def _write(self, batch: list[_Job]) -> None:
+    def _write(self, batch: list[Job]) -> None:
         """One transaction for all; where one of them fails, one for each."""
         waiting = batch
         try:
@@ -200,7 +282,7 @@ class Writer:
             for job in waiting:
                 job.error = error
 
-    def _together(self, batch: list[_Job]) -> bool:
+    def _together(self, batch: list[Job]) -> bool:
         """Whether the batch was committed. A single job's failure is its own; of several, somebody's: nothing of them is kept."""
         end = time.monotonic() + PATIENCE
         pause = 0.05
@@ -210,20 +292,7 @@ class Writer:
                 if database is None:
                     database = self._database = self._connect()
                 database.begin()
-                database.seen.clear()
-                for job in batch:
-                    try:
-                        job.value = job.work(database)
-                    except Unreachable:
-                        raise
-                    except Exception as error:
-                        database.rollback()
-                        if len(batch) == 1:
-                            job.error = error
-                            return True
-                        return False
-                database.commit()
-                return True
+                return self._transact(database, batch)
             except Unreachable as lost:
                 self._drop()
                 if time.monotonic() >= end or self._closing:
@@ -231,15 +300,42 @@ class Writer:
                 time.sleep(pause)
                 pause = min(1.0, pause * 2)
 
+    def _transact(self, database: Database, batch: list[Job]) -> bool:
+        """Do the work of a transaction that has begun, and end it. Raises `Unreachable`."""
+        began = time.monotonic()
+        for job in batch:
+            try:
+                job.value = job.work(database)
+            except Unreachable:
+                raise
+            except Exception as error:
+                database.rollback()
+                if len(batch) == 1:
+                    job.error = error
+                    return True
+                return False
+        try:
+            database.commit()
+        except StoreError as error:
+            # A full disk may show here. What stands open is taken back: else no later transaction could begin.
+            database.rollback()
+            if len(batch) == 1:
+                batch[0].error = error
+                return True
+            return False
+        took = time.monotonic() - began
+        self._cost = took if self._cost is None else self._cost + (took - self._cost) / 4
+        return True
+
     def _drop(self) -> None:
         if self._database is not None:
             self._database.close()
             self._database = None
 
 
-def _resolve(batch: list[_Job]) -> None:
+def _resolve(batch: list[Job]) -> None:
     """Tell each loop what became of its work, in one call for each loop."""
-    loops: dict[asyncio.AbstractEventLoop, list[_Job]] = {}
+    loops: dict[asyncio.AbstractEventLoop, list[Job]] = {}
     for job in batch:
         loops.setdefault(job.loop, []).append(job)
     for loop, jobs in loops.items():
@@ -249,7 +345,7 @@ def _resolve(batch: list[_Job]) -> None:
             continue
 
 
-def _set(jobs: list[_Job]) -> None:
+def _set(jobs: list[Job]) -> None:
     for job in jobs:
         if job.error is not None and job.failed is not None:
             job.failed(job.error)

@@ -231,7 +231,9 @@ def test_a_machine_that_was_started_anew_has_no_leases(tmp_path: Path, monkeypat
         place.run(one)
 
 
-@pytest.mark.parametrize(("text", "found"), [("1284ff23-d0de-4911-89fc-47f0c9dabcab\n", 0x1284FF23D0DE491), ("none", None), (None, None)])
+@pytest.mark.parametrize(
+    ("text", "found"), [("1284ff23-d0de-4911-89fc-47f0c9dabcab\n", 0x1284FF23D0DE491), ("none", None), (None, None)]
+)
 def test_a_platform_without_boots_goes_by_its_clock(tmp_path: Path, text: str | None, found: int | None) -> None:
     source = tmp_path / "boot_id"
     if text is not None:

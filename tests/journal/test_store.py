@@ -37,8 +37,8 @@ async def begun(store: DatabaseStore, run: str = "r1", owner: str = "w1", lease:
 async def written(held: Held, *entries: Entry) -> None:
     for one in entries:
         waiting = held.journal.append(one)
-        assert waiting is not None
-        await waiting
+        if waiting is not None:
+            await waiting
 
 
 CALL = (
@@ -119,7 +119,7 @@ def test_the_store_itself_refuses_what_skips_its_predecessor(place: Place) -> No
         with pytest.raises(WriteAheadRequired):
             held.journal.append(CALL[1])
         # A worker that does not look: the same check again, in the transaction of the record.
-        held.journal._last["a/t#1"] = CALL[0]  # type: ignore[attr-defined]
+        held.journal._last["a/t#1"] = (0, CALL[0])  # type: ignore[attr-defined]
         with pytest.raises(WriteAheadRequired):
             await written(held, CALL[1])
         assert await store.entries("r1") == []
@@ -324,7 +324,7 @@ def test_a_journal_with_a_gap_is_refused(place: Place) -> None:
         await store.release("r1", held.row.epoch)
         database = place.database()
         database.begin()
-        database.change("DELETE FROM ael_entry WHERE seq = 1")
+        database.change("DELETE FROM ael_record WHERE place & 63 = 1")
         database.commit()
         database.close()
         with pytest.raises(StoreError, match="record 1 is missing before `a/t#1`"):
