@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import cast
 
+from ael.journal.durable import Fenced, HandedBack, StoreError
+from ael.journal.entry import Kind, State
+from ael.run.call import CallPlan
 from ael.run.deadline import Deadline
-from ael.run.given_up import GivenUp, cancelled_for
+from ael.run.given_up import OTHER, GivenUp, cancelled_for
 from ael.run.node import time_is_up
 from ael.run.outcome import Outcome, Value, outcome_of
 from ael.run.run import Run
+from ael.run.step import Step
 from ael.types.fault import Failure, Fault, FaultKind, Uncertain
 from ael.types.problem import DecodeError
 from ael.types.type import Named, Type
@@ -31,6 +36,27 @@ def ended_before(run: Run, stopped: GivenUp) -> Fault:
         limit = limit.parent
     run.cancelled = run.cancelled or cancelled_for(run.journal.entries())
     return cancelled(run)
+
+
+def answer_open(run: Run) -> None:
+    """The run ends: what its journal still has open is answered, since nobody goes on with it (runtime.md, section 2).
+
+    A call that an earlier execution started and that has no key may have taken effect; every other one is answered as given up.
+    """
+    last = {entry.path: entry for entry in run.journal.entries()}
+    for entry in last.values():
+        if entry.state is State.ANSWERED or entry.kind is Kind.CANCEL:
+            continue
+        step = Step(run, entry.path, entry.kind, entry.target, entry.digest, entry.key, entry.derived)
+        step.state = entry.state
+        plan = run.world.plans[entry.target] if entry.kind in (Kind.TOOL, Kind.OPERATION) else None
+        with suppress(Fenced, HandedBack, StoreError):
+            if isinstance(plan, CallPlan) and plan.interrupted(step):
+                lost = Uncertain(step.key, plan.short, step.path, why="it was interrupted after it had started")
+                step.give_up(lost, OTHER)
+                run.lost.append(lost)
+            else:
+                step.give_up(Fault(FaultKind.CANCELLED, "the run ended before it was answered"), OTHER)
 
 
 async def join(run: Run) -> None:

@@ -13,7 +13,7 @@ from ael.journal.store import JournalStore, RunJournal, held
 from ael.lower.unit import Code, CompiledTest, CompiledUnit
 from ael.run.bindings import Bindings, Options
 from ael.run.budget import Account, tighter
-from ael.run.cancel import cancelled, conclude, ended_before, join
+from ael.run.cancel import answer_open, cancelled, conclude, ended_before, join
 from ael.run.clock import SystemClock
 from ael.run.codec import Codecs, InputCodec, digest
 from ael.run.deadline import Deadline, Expired
@@ -222,11 +222,14 @@ class Engine:
         span = run.trace.begin("run", short(name), "", None) if run.trace is not None else None
         if run.listening:
             run.emit(RunStarted(run.id, name, run.tenant, run.caller))
+        run.under_way = True
         watchdog = self.world.watchdog
         scope = Scope(run, name, run.rights, run.account, run.deadline, None, span)
         value: object = None
         ending: Failure | Fault | Uncertain | Parked | None = None
         try:
+            if run.cancelled is not None:
+                raise asyncio.CancelledError
             with run.deadline.parent or nullcontext(), run.deadline:
                 if watchdog is not None:
                     watchdog.watch(run.deadline, run)
@@ -250,6 +253,8 @@ class Engine:
             run.clear()
             if watchdog is not None:
                 watchdog.forget(run.deadline)
+        if not isinstance(ending, Parked) and (ending is not None or run.parks or run.journal.continued):
+            answer_open(run)
         await join(run)
         outcome: Outcome
         if isinstance(ending, Parked):

@@ -74,6 +74,7 @@ class Run:
         "tenant",
         "trace",
         "uncertain",
+        "under_way",
         "unwritten",
         "via",
         "workers",
@@ -124,6 +125,8 @@ class Run:
         """Hears, with its place in the run, of each request to a model before it is made or replayed: to show what was asked."""
         self.parks = False
         self.parks_uncertain = False
+        self.under_way = False
+        """Whether its task has begun: one that is cancelled before runs no code, and ends as it would later."""
         self.via: tuple[str, ...] = ()
         self.seen: frozenset[str] = frozenset()
         """The outside data that had a hand in the outcome, when the run has ended."""
@@ -167,7 +170,8 @@ class Run:
             return
         self.cancelled = reason
         self.note_end(reason)
-        self._task.cancel()
+        if self.under_way:
+            self._task.cancel()
         self._grace = self._task.get_loop().call_later(GRACE, self._abandon)
 
     def interrupt(self, reason: str = "interrupted") -> None:

@@ -14,6 +14,7 @@ from ael.durable.execute import Execution, new_owner
 from ael.journal.database import DatabaseStore
 from ael.journal.durable import RunState
 from ael.journal.sqlite import SqliteDatabase
+from ael.journal.entry import Ending
 from ael.run.bindings import Options
 from ael.run.outcome import Outcome, Suspended
 from ael.types.spec import BudgetSpec
@@ -91,7 +92,7 @@ def test_active_time_is_counted_over_all_lives_and_not_from_anew(place: Place) -
         assert fault.kind.value == "DeadlineExceeded"
         row = await store.find("r1")
         assert row is not None
-        effects = [entry for entry in await store.entries("r1") if entry.state.value == "answered"]
+        effects = [entry for entry in await store.entries("r1") if entry.ending is Ending.VALUE]
         assert len(effects) == 4, "four seconds each: the fourth is the last that begins within fourteen"
         assert lives.count == 5
         assert 14 <= row.active < 20
