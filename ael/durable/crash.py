@@ -6,7 +6,7 @@ piece of work in a commit (`DatabaseStore(…, batch=1)`), nothing that comes af
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ael.journal.writer import Database
@@ -33,6 +33,10 @@ class Watched:
         # A heartbeat comes by the clock, and writes nothing that a run goes on from.
         self._wrote = self._wrote or (touched > 0 and not query.startswith(_HEARTBEAT))
         return touched
+
+    def add(self, query: str, rows: Sequence[tuple[object, ...]]) -> None:
+        self._inner.add(query, rows)
+        self._wrote = True
 
     def now(self) -> float:
         return self._inner.now()

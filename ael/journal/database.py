@@ -69,7 +69,7 @@ class DatabaseStore:
 
     async def park(self, run: str, epoch: int, waits: str, wake: float | None, active: float) -> None:
         changes = {"state": RunState.PARKED.value, "waits": waits, "wake": wake, "active": active, "attempts": 0}
-        await self._writer.submit(lambda db: runs.leave(db, run, epoch, changes))
+        await self._writer.submit(lambda db: runs.leave(db, run, epoch, changes), of=run)
 
     async def release(self, run: str, epoch: int, *, delay: float = 0.0) -> None:
         def work(db: Connection) -> None:
@@ -85,7 +85,7 @@ class DatabaseStore:
             ended = {"state": RunState.ENDED.value, "ending": ending, "outcome": data, "active": active, "ended": db.now()}
             runs.leave(db, run, epoch, ended)
 
-        await self._writer.submit(work)
+        await self._writer.submit(work, of=run)
 
     async def answer(self, run: str, entry: Entry, *, wake: bool = True) -> bool:
         tried: list[Entry] = []

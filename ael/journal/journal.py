@@ -87,9 +87,9 @@ class HeldJournal:
         self._waiting.append(Record(seq, None if known is None else known[0], entry, row))
         job, eager, writer = self._job, entry.state is State.STARTED, self._writer
         if job is None or not job.queued or writer.batch == 1:
-            self._job = job = writer.queue(Job(self._work(), not eager, self._failed), self)
+            self._job = job = writer.queue(Job(self._work(), not eager, self._failed), self._run)
         elif eager:
-            writer.hasten(job, self)
+            writer.hasten(job, self._run)
         future = job.future
         return None if future.done() and future.exception() is None else future
 
@@ -149,11 +149,13 @@ def put(db: Connection, run: str, epoch: int, records: Sequence[Record]) -> bool
     if last + 1 < first or last > records[-1].seq:
         raise StoreError(f"the journal of the run {run} is damaged: it ends with record {last}, and {first} comes next")
     new: dict[int, Entry] = {}
+    rows: list[tuple[object, ...]] = []
     for seq, after, entry, row in records:
         if seq > last:
             check_order(None if after is None else new.get(after) or _recorded(db, base + after, entry), entry)
-            db.change(PUT, base + seq, epoch, *row)
+            rows.append((base + seq, epoch, *row))
         new[seq] = entry
+    db.add(PUT, rows)
     return True
 
 
@@ -177,25 +179,26 @@ _BEFORE = "SELECT path, state, kind FROM ael_record WHERE place = ?"
 
 def to_row(entry: Entry) -> tuple[object, ...]:
     """A record as its columns. Raises `FormError` for a value that is never kept."""
+    path, state, kind, target, digest, key, value, ending, at, active, taint, derived = entry
     return (
-        entry.path,
-        entry.state.value,
-        entry.kind.value,
-        entry.target,
-        entry.digest,
-        entry.key,
-        None if entry.value is None else form.write(entry.value),
-        None if entry.ending is None else entry.ending.value,
-        entry.at,
-        entry.active,
-        _names(entry.taint),
-        _names(entry.derived),
+        path,
+        state._value_,  # what `value` looks up, which is done three times for each record
+        kind._value_,
+        target,
+        digest,
+        key,
+        None if value is None else form.write(value),
+        None if ending is None else ending._value_,
+        at,
+        active,
+        _names(taint) if taint else _NOTHING,
+        _names(derived) if derived else _NOTHING,
     )
 
 
 def _names(names: tuple[str, ...]) -> str:
     """A JSON list of strings: made of each, which costs a tenth of an encoder for the list."""
-    return f"[{', '.join(map(encode_basestring_ascii, names))}]" if names else _NOTHING
+    return f"[{', '.join(map(encode_basestring_ascii, names))}]"
 
 
 def from_row(row: tuple[Any, ...]) -> Entry:

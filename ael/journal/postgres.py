@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from typing import Any
 
 import psycopg
@@ -63,9 +65,15 @@ class PostgresDatabase:
         self._do(query, parameters)
         return self._cursor.rowcount
 
+    def add(self, query: str, rows: Sequence[tuple[object, ...]]) -> None:
+        self._asked(lambda: self._cursor.executemany(_query(query), rows))
+
     def _do(self, query: str, parameters: tuple[object, ...]) -> None:
+        self._asked(lambda: self._cursor.execute(_query(query), parameters))
+
+    def _asked(self, ask: Callable[[], object]) -> None:
         try:
-            self._cursor.execute(query.replace("?", "%s").encode(), parameters)
+            ask()
         except (psycopg.OperationalError, errors.InterfaceError, psycopg.InterfaceError) as error:
             raise Unreachable(_first_line(error)) from None
         except psycopg.Error as error:
@@ -98,6 +106,11 @@ class PostgresDatabase:
     def close(self) -> None:
         with suppress(psycopg.Error):
             self._db.close()
+
+
+@lru_cache(maxsize=256)
+def _query(text: str) -> bytes:
+    return text.replace("?", "%s").encode()
 
 
 def _first_line(error: Exception) -> str:

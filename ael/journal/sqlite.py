@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -92,6 +92,12 @@ class SqliteDatabase:
     def change(self, query: str, *parameters: object) -> int:
         try:
             return self._db.execute(query, parameters).rowcount
+        except sqlite3.Error as error:
+            raise self._broken(error) from None
+
+    def add(self, query: str, rows: Sequence[tuple[object, ...]]) -> None:
+        try:
+            self._db.executemany(query, rows)
         except sqlite3.Error as error:
             raise self._broken(error) from None
 

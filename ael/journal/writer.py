@@ -13,7 +13,7 @@ import asyncio
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
 from typing import Any, Protocol, TypeVar
 
@@ -49,6 +49,9 @@ class Connection(Protocol):
 
     def change(self, query: str, *parameters: object) -> int:
         """Run a statement; the number of rows that it touched."""
+
+    def add(self, query: str, rows: Sequence[tuple[object, ...]]) -> None:
+        """Run an INSERT for each of these rows."""
 
     def now(self) -> float:
         """Seconds since the epoch, by the clock that all users of this database share."""
@@ -118,22 +121,22 @@ class Writer:
         """Held by whoever uses the database: taken under `_lock` together with the work, so that all work is done in its order."""
         self._thread: threading.Thread | None = None
         self._closing = False
-        self._latest: object = None
-        """Who asked for a commit last."""
+        self._latest: str | None = None
+        """The run that asked for a commit last."""
         self._cost: float | None = None
         """Seconds that a commit takes, averaged over the last ones."""
 
     def submit(
-        self, work: Work[T], *, lazy: bool = False, failed: Callable[[BaseException], None] | None = None
+        self, work: Work[T], *, lazy: bool = False, failed: Callable[[BaseException], None] | None = None, of: str | None = None
     ) -> asyncio.Future[T]:
-        """Queue work for the next commit; the future is done when that commit is. Called from an event loop.
+        """Queue work for the next commit, of a run; the future is done when that commit is. Called from an event loop.
 
         `failed` is called there with what went wrong, before anybody who waits goes on; then nobody needs to.
         """
-        return self.queue(Job(work, lazy, failed)).future
+        return self.queue(Job(work, lazy, failed), of).future
 
-    def queue(self, job: Job, of: object = None) -> Job:
-        """Queue a job, done already where `of` is alone in asking for commits, and they are quick. Raises `StoreError`."""
+    def queue(self, job: Job, of: str | None = None) -> Job:
+        """Queue a job, done already where the run `of` is alone in asking for commits, and they are quick. Raises `StoreError`."""
         with self._lock:
             if self._closing:
                 raise StoreError("the store of the runs is closed")
@@ -152,7 +155,7 @@ class Writer:
             self._commit_here(here)
         return job
 
-    def hasten(self, job: Job, of: object) -> None:
+    def hasten(self, job: Job, of: str) -> None:
         """Make a lazy job that may be in the queue an eager one."""
         with self._lock:
             if not job.queued or not job.lazy:
@@ -177,9 +180,9 @@ class Writer:
 
     # --- the event loop ----------------------------------------------------------------------------------------------
 
-    def _taken_here(self, of: object) -> list[Job] | None:
+    def _taken_here(self, of: str) -> list[Job] | None:
         """All that is queued, for a commit in this thread, with the database; None where the other thread is to make it. Under `_lock`."""
-        alone, self._latest = self._latest is of, of
+        alone, self._latest = self._latest == of, of
         quick = self._cost is not None and self._cost < QUICK
         if (
             not alone
