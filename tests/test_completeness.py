@@ -158,7 +158,7 @@ def test_every_function_of_the_language_is_called_in_a_page(name: str) -> None:
     assert any(re.search(rf"(?<![\w.]){name}\(", text) for _, text in spec_files())
 
 
-LATER = {"NoEdge", "Diverged"}
+LATER = {"Diverged"}
 """Faults of what is not there yet: agents, runs that are resumed."""
 
 

@@ -32,7 +32,9 @@ from ael.types.type import (
     optional,
 )
 
-_VALUE_KINDS: frozenset[Kind] = frozenset({"const", "function", "tool", "node", "enum", "record", "error", "service", "store"})
+_VALUE_KINDS: frozenset[Kind] = frozenset(
+    {"const", "function", "tool", "node", "agent", "enum", "record", "error", "service", "store"}
+)
 _MEANINGS: dict[Kind, str] = {
     "alias": "type",
     "operation": "service",
@@ -132,9 +134,9 @@ def value_of(c: Checker, node: n.Expr, symbol: Symbol, expected: Type | None) ->
                 c.report("AEL0314", message, node.span)
                 return UNKNOWN
             return sure(FunctionType(tuple(p.type for p in signature.parameters), signature.result, signature.fails))
-        case "unknown" | "agent" | "skill":
+        case "unknown" | "skill":
             return UNKNOWN
-        case "tool" | "node":
+        case "tool" | "node" | "agent":
             name = symbol.name.rpartition(".")[2]
             c.report("AEL0213", f"`{name}` is {kind_text(symbol)}, no value: call it, or pass `fn(x) => {name}(x)`", node.span)
             return UNKNOWN
@@ -195,7 +197,7 @@ def call_key(c: Checker, node: n.FieldAccess) -> Type:
 def _member_of(c: Checker, node: n.FieldAccess, owner: Symbol, expected: Type | None) -> Type:
     name = node.name.text
     match owner.kind:
-        case "unknown" | "agent" | "skill":
+        case "unknown" | "skill":
             return UNKNOWN
         case "mcp":
             found = server_member(c.collected, owner, name)

@@ -33,7 +33,9 @@ def _declarations(graph: Graph) -> None:
         if symbol is not None and symbol.node is not None and unit.total & ACTS:
             collected.modules[unit.module].tables.acting.add(symbol.node)
     for scope in collected.modules.values():
-        scope.tables.acting.update(d for d in scope.tree.declarations if isinstance(d, n.ToolDecl | n.NodeDecl | n.TestDecl))
+        scope.tables.acting.update(
+            d for d in scope.tree.declarations if isinstance(d, n.ToolDecl | n.NodeDecl | n.AgentDecl | n.TestDecl)
+        )
 
 
 def _inside(scope: ModuleScope, places: set[n.Node]) -> None:
@@ -57,7 +59,7 @@ def _acting_function(graph: Graph, scope: ModuleScope, node: n.Expr) -> bool:
     if not isinstance(node, n.Reference | n.FieldAccess):
         return False
     meaning = scope.tables.resolved.get(node)
-    if not isinstance(meaning, Meaning) or meaning.kind not in ("function", "tool", "node"):
+    if not isinstance(meaning, Meaning) or meaning.kind not in ("function", "tool", "node", "agent"):
         return False
     unit = graph.units.get(meaning.name)
     return meaning.kind != "function" or (unit is not None and bool(unit.total & ACTS))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 
 from ael.check.checker import DISCARD, NEVER, UNIT, UNKNOWN, Body, Checker
+from ael.check.edge import check_agent
+from ael.check.enter import enter, parameters_of
 from ael.check.exhaustive import TooLarge
 from ael.check.failure import check_model_node, short
 from ael.check.kind import BOOL, STRING
@@ -28,6 +30,8 @@ def check_bodies(c: Checker) -> None:
                 _tool(c, node)
             case n.NodeDecl():
                 _node(c, node)
+            case n.AgentDecl():
+                _agent(c, node)
             case n.ProvideDecl(functions=functions):
                 _provided(c, node, functions)
             case n.ServiceDecl(operations=operations):
@@ -55,42 +59,10 @@ def check_bodies(c: Checker) -> None:
                 pass
 
 
-def _enter(c: Checker, body: Body, *, key: bool = False, test: bool = False) -> None:
-    """Start a callable of its own: nothing of another is in scope."""
-    c.body = body
-    c.locals = [{}]
-    c.slots = {}
-    c.own_slots = set()
-    c.narrowed = {}
-    c.assigned = set()
-    c.read = set()
-    c.unread = {}
-    c.failing = None
-    c.depth = c.nesting = 0
-    c.in_test = test
-    c.has_key = key
-    c.branch = None
-    c.origin = None
-
-
-def _parameters(c: Checker, nodes: Iterable[n.Parameter]) -> None:
-    for node in nodes:
-        c.reserved(node.name)
-        type = c.tables.written.get(node.type, UNKNOWN)
-        if node.name.text in c.locals[-1]:
-            continue
-        known = c.tables.locals.get(node)
-        if known is None:
-            c.declare(node, node.name, optional(type) if node.optional else type)
-        else:  # code in a clause saw it before
-            c.locals[-1][node.name.text] = known
-            c.slots[node.name.text] = 1
-
-
 def _code(c: Checker, body: Body, block: n.Block, parameters: tuple[n.Parameter, ...], *, key: bool = False) -> None:
     """A body that gives its last expression."""
-    _enter(c, body, key=key)
-    _parameters(c, parameters)
+    enter(c, body, key=key)
+    parameters_of(c, parameters)
     result = body.result
     assert result is not None
     if result == UNIT:
@@ -167,7 +139,7 @@ def _remote(c: Checker, node: n.McpMember, name: str) -> None:
         type = optional(parameter.type) if parameter.optional else parameter.type
         c.tables.locals[at] = Local(parameter.name, parameter.name, False, type)
     for clause, check in checks:
-        _enter(c, Body("clause", name, None, frozenset(), clause))
+        enter(c, Body("clause", name, None, frozenset(), clause))
         for at in names:
             c.locals[-1][at.text] = c.tables.locals[at]
             c.slots[at.text] = 1
@@ -188,8 +160,8 @@ def _provided(c: Checker, node: n.ProvideDecl, functions: tuple[n.FunctionDecl, 
 def _clauses(c: Checker, node: n.Node, name: str, parameters: tuple[n.Parameter, ...], clauses: tuple[n.Clause, ...]) -> None:
     """The code in clauses: the condition of an approval and the key of a repeat see the parameters."""
     for _, check in _clause_checks(c, clauses):
-        _enter(c, Body("clause", name, None, frozenset(), node))
-        _parameters(c, parameters)
+        enter(c, Body("clause", name, None, frozenset(), node))
+        parameters_of(c, parameters)
         check()
 
 
@@ -218,8 +190,8 @@ def _node(c: Checker, node: n.NodeDecl) -> None:
         return
     check_model_node(c, node, name, signature.fails)
     for item in node.body.items:
-        _enter(c, Body("clause", name, None, frozenset(), node))
-        _parameters(c, node.parameters)
+        enter(c, Body("clause", name, None, frozenset(), node))
+        parameters_of(c, node.parameters)
         match item:
             case n.Instructions(template=template):
                 c.bare_parts = True
@@ -236,6 +208,16 @@ def _node(c: Checker, node: n.NodeDecl) -> None:
             case n.Examples(items=examples):
                 for example in examples:
                     _example(c, node, example, signature, result)
+
+
+def _agent(c: Checker, node: n.AgentDecl) -> None:
+    name = f"{c.module.name}.{node.name.text}"
+    signature = _signature(c, name, node)
+    if signature is None:
+        return
+    for parameter in node.parameters:
+        _default(c, parameter)
+    check_agent(c, node, name, signature)
 
 
 def _require(c: Checker, node: n.NodeDecl, item: n.Require, result: Type, condition: n.Expr, message: n.Expr | None) -> None:
@@ -284,7 +266,7 @@ def _example_map(c: Checker, given: n.MapLit, signature: Signature) -> None:
 
 
 def _test(c: Checker, node: n.TestDecl) -> None:
-    _enter(c, Body("test", "test", None, None, node), test=True)
+    enter(c, Body("test", "test", None, None, node), test=True)
     c.check(node.body, DISCARD)
 
 
@@ -292,7 +274,7 @@ def _test(c: Checker, node: n.TestDecl) -> None:
 
 
 def _constant(c: Checker, node: n.ConstDecl) -> None:
-    _enter(c, Body("constant", "", None, frozenset(), node))
+    enter(c, Body("constant", "", None, frozenset(), node))
     if node.type is not None:
         c.check(node.value, c.tables.written.get(node.type, UNKNOWN), f" for `{node.name.text}`")
         return
@@ -309,6 +291,6 @@ def _defaults(c: Checker, fields: tuple[n.Field, ...]) -> None:
 def _default(c: Checker, node: n.Field | n.Parameter) -> None:
     if node.default is None:
         return
-    _enter(c, Body("constant", "", None, frozenset(), node))
+    enter(c, Body("constant", "", None, frozenset(), node))
     type = c.tables.written.get(node.type, UNKNOWN)
     c.check(node.default, optional(type) if node.optional else type, f" as the default of `{node.name.text}`")

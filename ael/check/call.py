@@ -34,7 +34,7 @@ from ael.types.type import (
     unchecked,
 )
 
-_CALLED: frozenset[Kind] = frozenset({"function", "tool", "node", "record", "error"})
+_CALLED: frozenset[Kind] = frozenset({"function", "tool", "node", "agent", "record", "error"})
 
 
 def call(c: Checker, node: n.Call, expected: Type | None) -> Type:
@@ -84,13 +84,13 @@ def _symbol(c: Checker, node: n.Call, symbol: Symbol, expected: Type | None) -> 
     match symbol.kind:
         case "function":
             return _declared(c, node, symbol, "function", expected)
-        case "tool" | "node":
+        case "tool" | "node" | "agent":
             return _declared(c, node, symbol, "effect", expected)
         case "record" | "error":
             definition = c.definitions.get(symbol.name)
             if isinstance(definition, RecordDef):
                 return _make(c, node, definition, symbol.kind)
-        case "unknown" | "agent" | "skill":
+        case "unknown" | "skill":
             look_at_all(c, node)
             return UNKNOWN
         case "const":
@@ -185,7 +185,7 @@ def _by_member(c: Checker, node: n.Call, callee: n.FieldAccess, expected: Type |
         found_here = method(c, node, callee, expected)
         return _value(c, node, c.infer(callee)) if found_here is None else found_here
     match owner.kind:
-        case "unknown" | "agent" | "skill":
+        case "unknown" | "skill":
             look_at_all(c, node)
             return UNKNOWN
         case "mcp":
@@ -325,8 +325,10 @@ def _in_test(c: Checker, node: n.Call, text: str, expected: Type | None) -> Type
     symbol = symbol_of(c, target)
     if symbol is None:
         if isinstance(target, n.Reference) and seen(c.module, target.name.text) is None:
-            known = visible(c.module, "tool", "node")
-            report_unknown(c.collected, c.module, target.name, "tool", "AEL0202", c.bag, known, frozenset({"tool", "node"}))
+            known = visible(c.module, "tool", "node", "agent")
+            report_unknown(
+                c.collected, c.module, target.name, "tool", "AEL0202", c.bag, known, frozenset({"tool", "node", "agent"})
+            )
         else:
             c.report("AEL0213", "`calls` counts how often a tool, a node or an operation ran", target.span)
         return INT

@@ -298,6 +298,7 @@ class Checker:
                 n.FunctionDecl(parameters=given)
                 | n.ToolDecl(parameters=given)
                 | n.NodeDecl(parameters=given)
+                | n.AgentDecl(parameters=given)
                 | n.Operation(parameters=given)
             ):
                 spans = [p.span for p in given if p.name.text == at]

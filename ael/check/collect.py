@@ -24,7 +24,7 @@ Kind: TypeAlias = Literal[
 ]  # fmt: skip
 """`type` is a built-in type, `fault` a built-in failure, `unknown` a name that a mistake reported elsewhere left without a meaning."""
 
-LATER: frozenset[Kind] = frozenset({"agent", "skill"})
+LATER: frozenset[Kind] = frozenset({"skill"})
 """Kinds that are parsed and formatted, and get their meaning in a later release."""
 
 

@@ -129,9 +129,9 @@ class Declared:
     tools: dict[str, tuple[str | None, Repeat]]
     operations: dict[str, tuple[str | None, Repeat]]
     nodes: dict[str, frozenset[str]]
-    """Grants, closed."""
-    offered: dict[str, tuple[tuple[n.Path, str], ...]]
-    """Model-driven node -> the tools and nodes it offers, by qualified name."""
+    """Grants of nodes and agents, closed."""
+    offered: dict[str, tuple[tuple[n.Node, str], ...]]
+    """Model-driven node -> the tools and nodes that it offers; agent -> the nodes that it visits: where they are named, and qualified."""
     stores: dict[str, str | None]
 
 
@@ -186,6 +186,14 @@ def _regions(scope: ModuleScope, keys: dict[n.Node, str]) -> Iterator[_Region]:
                 yield (declaration.name.span.start, declaration.name.span.start, key, declaration, "")
                 for item in items:
                     yield from _item_regions(key, item)
+            case n.AgentDecl(name=name, edges=edges):
+                key = f"{scope.name}.{name.text}"
+                yield (name.span.start, name.span.start, key, declaration, "")
+                for edge in edges:
+                    if edge.condition is not None:
+                        yield _region(key, edge.condition, "the condition of an edge")
+                    for argument in edge.target.arguments or ():
+                        yield _region(key, argument.value, "what an edge carries")
             case n.ProvideDecl(functions=functions):
                 for function in functions:
                     yield _region(keys.get(function, ""), function.body)
@@ -241,7 +249,7 @@ class _Builder:
                 if use is not None:
                     units[regions[at][2]].uses.append(use)
         for node, meaning in scope.tables.resolved.items():
-            if isinstance(meaning, Meaning) and meaning.kind in ("function", "tool", "node"):
+            if isinstance(meaning, Meaning) and meaning.kind in ("function", "tool", "node", "agent"):
                 at = bisect_right(starts, node.span.start) - 1
                 if at >= 0 and node.span.end <= regions[at][1]:
                     symbol = symbols.get(meaning.name)
@@ -287,14 +295,14 @@ class _Builder:
                     if provider in self.graph.units:
                         return Use(node, name, own, provider, WRITES)
                 return Use(node, name, own, None, 0)
-            case "node":
+            case "node" | "agent":
                 own = self.graph.of(self.declared.nodes.get(name, frozenset())) | ACTS | IDEMPOTENT
                 return Use(node, name, own, target, ACTS | IDEMPOTENT | RECONCILE | NEVER | WRITES)
             case _:
                 return None
 
-    def offer(self, path: n.Path, name: str) -> Use:
-        """What offering a tool or node to a model lets the node do."""
+    def offer(self, path: n.Node, name: str) -> Use:
+        """What offering a tool or node to a model lets the node do, and visiting a node the agent."""
         symbol = self.graph.context.collected.symbols[name]
         return self.symbol(path, symbol) or Use(path, name, 0, None, 0)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ael.check import acting, model, node, permission, service, store, taint, test_block, tool
+from ael.check import acting, agent, model, node, permission, service, store, taint, test_block, tool
 from ael.check.basis import Context
 from ael.check.collect import Collected
 from ael.check.effect import Declared, Graph, build
@@ -58,6 +58,12 @@ class _Drafts:
     operations: dict[str, service.OperationDraft]
     provides: list[service.ProvideDraft]
     nodes: dict[str, node.Draft]
+    agents: dict[str, agent.Draft]
+
+    @property
+    def visited(self) -> dict[str, node.Draft | agent.Draft]:
+        """Nodes and agents: what has grants and a budget of its own."""
+        return {**self.nodes, **self.agents}
 
 
 def establish(collected: Collected, bag: Bag, *, remote: frozenset[str] = frozenset()) -> Facts:
@@ -74,12 +80,21 @@ def establish(collected: Collected, bag: Bag, *, remote: frozenset[str] = frozen
         service.operations(context),
         service.provides(context),
         node.drafts(context),
+        agent.drafts(context),
     )
     graph = _graph(context, drafts)
     acting.mark(graph)
     _check(context, graph, drafts)
     program = taint.Program(
-        context, graph, drafts.tools, drafts.nodes, drafts.operations, drafts.provides, list(drafts.stores), remote
+        context,
+        graph,
+        drafts.tools,
+        drafts.nodes,
+        drafts.agents,
+        drafts.operations,
+        drafts.provides,
+        list(drafts.stores),
+        remote,
     )
     found = taint.analyse(program)
     effects = _effects(context, graph, drafts, found.tainted)
@@ -95,33 +110,40 @@ def _graph(context: Context, drafts: _Drafts) -> Graph:
     declared = Declared(
         {name: (draft.permission, draft.repeat) for name, draft in drafts.tools.items()},
         {name: (draft.permission, draft.repeat) for name, draft in drafts.operations.items()},
-        {name: draft.grants for name, draft in drafts.nodes.items()},
-        {name: tuple((path, s.name) for path, s in draft.offered) for name, draft in drafts.nodes.items() if draft.driven},
+        {name: draft.grants for name, draft in drafts.visited.items()},
+        _offered(drafts),
         {name: spec.permission for name, spec in drafts.stores.items()},
     )
     return build(context, declared, providers)
 
 
+def _offered(drafts: _Drafts) -> dict[str, tuple[tuple[n.Node, str], ...]]:
+    offered: dict[str, tuple[tuple[n.Node, str], ...]] = {
+        name: tuple((path, s.name) for path, s in draft.offered) for name, draft in drafts.nodes.items() if draft.driven
+    }
+    return offered | {name: draft.visited for name, draft in drafts.agents.items()}
+
+
 def _check(context: Context, graph: Graph, drafts: _Drafts) -> None:
     for draft in drafts.tools.values():
         tool.check(context, graph, draft)
-    for inner in drafts.nodes.values():
+    for inner in drafts.visited.values():
         grants = inner.clauses.get(n.Grants)
         check_grants(context, inner.scope, graph, inner.symbol, inner.node, grants, inner.grants)
-    for inner in drafts.nodes.values():
+    node.plain(context, graph)
+    for inner in drafts.visited.values():
         grants = inner.clauses.get(n.Grants)
         if not context.bag.errors:
             unused(context, inner.scope, graph, inner.symbol.name, grants)
-    if any(isinstance(symbol.node, n.McpMember) for inner in drafts.nodes.values() for _, symbol in inner.offered):
+    if any(isinstance(symbol.node, n.McpMember) for one in drafts.nodes.values() for _, symbol in one.offered):
         # Dialects of schemas are loaded by programs that offer tools of servers, and by no other.
         from ael.check import mcp_dialect
 
-        for inner in drafts.nodes.values():
-            mcp_dialect.check(context, inner, drafts.models)
+        for one in drafts.nodes.values():
+            mcp_dialect.check(context, one, drafts.models)
     for provide in drafts.provides:
         service.check(context, graph, provide, drafts.operations)
-    node.plain(context, graph)
-    node.delegation(context, graph, drafts.nodes)
+    node.delegation(context, graph, drafts.nodes, drafts.agents)
 
 
 def _effects(context: Context, graph: Graph, drafts: _Drafts, tainted: frozenset[str]) -> dict[str, Effects]:
@@ -137,6 +159,8 @@ def _effects(context: Context, graph: Graph, drafts: _Drafts, tainted: frozenset
             found[key] = service.effects(drafts.operations[key], own, outside)
         elif key in drafts.nodes:
             found[key] = node.effects(graph, drafts.nodes[key], own, outside)
+        elif key in drafts.agents:
+            found[key] = agent.effects(graph, drafts.agents[key], own, outside)
         elif key in graph.units:
             found[key] = graph.effects(key, "Uncertain" in own, outside)
     return found
@@ -146,6 +170,7 @@ def _facts(context: Context, drafts: _Drafts, effects: dict[str, Effects]) -> Fa
     signatures = tool.with_effects(context.collected.signatures, effects)
     tools = {name: tool.spec(context, draft, signatures[name]) for name, draft in drafts.tools.items() if name in signatures}
     nodes = {name: node.spec(context, draft, signatures[name]) for name, draft in drafts.nodes.items() if name in signatures}
+    nodes |= {name: agent.spec(context, draft, signatures[name]) for name, draft in drafts.agents.items() if name in signatures}
     operations = {
         name: service.operation_spec(context, draft, signatures[name])
         for name, draft in drafts.operations.items()

@@ -59,7 +59,7 @@ def _says(c: Checker, node: n.Call, errors: frozenset[str]) -> tuple[Label, ...]
     if symbol is not None and isinstance(declaration, n.McpTool):
         said = next((clause for clause in declaration.clauses if isinstance(clause, n.RepeatClause)), declaration.name)
         return c.label_of(symbol.module, said.span, "so a lost reply leaves open what happened")
-    if symbol is None or not isinstance(declaration, n.FunctionDecl | n.ToolDecl | n.NodeDecl | n.Operation):
+    if symbol is None or not isinstance(declaration, n.FunctionDecl | n.ToolDecl | n.NodeDecl | n.AgentDecl | n.Operation):
         return ()
     if declaration.fails:
         span = declaration.fails[0].span.to(declaration.fails[-1].span)
@@ -120,7 +120,7 @@ def _listing(c: Checker, body: Body, errors: list[str]) -> Fix | None:
     return c.edit(title, (Span(at, at), f" fails {names}")) if at is not None else None
 
 
-def result_end(c: Checker, node: n.FunctionDecl | n.ToolDecl | n.NodeDecl) -> int | None:
+def result_end(c: Checker, node: n.FunctionDecl | n.ToolDecl | n.NodeDecl | n.AgentDecl) -> int | None:
     """Where a signature without `fails` ends: after its result, or after its `)`."""
     if node.result is not None:
         return node.result.span.end

@@ -102,7 +102,7 @@ class Flow:
                 return self.bind(self.values[meaning], TAINTED)
             return self.local(meaning)
         if isinstance(meaning, Meaning):
-            return self.bind(node, TAINTED) if meaning.kind in ("function", "tool", "node") else 0
+            return self.bind(node, TAINTED) if meaning.kind in ("function", "tool", "node", "agent") else 0
         return self.eval(node.target) if isinstance(node, n.FieldAccess) else self.unknown
 
     def local(self, local: Local) -> int:
@@ -138,7 +138,7 @@ class Flow:
             meaning = self.tables.resolved.get(node)
             if isinstance(meaning, Local):
                 return self.values.get(meaning)
-            if isinstance(meaning, Meaning) and meaning.kind in ("function", "tool", "node"):
+            if isinstance(meaning, Meaning) and meaning.kind in ("function", "tool", "node", "agent"):
                 return node
         return None
 

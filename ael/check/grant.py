@@ -49,22 +49,22 @@ def node(
     scope: ModuleScope,
     graph: Graph,
     symbol: Symbol,
-    decl: n.NodeDecl,
+    decl: n.NodeDecl | n.AgentDecl,
     clause: n.Grants | None,
     grants: frozenset[str],
 ) -> None:
-    """A node's grants cover its tools, its body, and the grants of the nodes that it calls."""
+    """A node's grants cover its tools, its body, and the grants of the nodes that it calls; an agent's those of its nodes."""
     for name, chain in _beyond(context, graph, symbol.name, context.closure(grants)):
         module, first = chain[0]
         last = chain[-1][1]
         shown = short(symbol.name)
         target = context.collected.symbols.get(last.name)
-        if target is not None and target.kind == "node":
+        if target is not None and target.kind in ("node", "agent"):
             code, verb = "AEL0510", "is granted"
         else:
             code, verb = ("AEL0508" if isinstance(first.node, n.Path) else "AEL0509"), "needs"
         via = "" if len(chain) == 1 else f", through `{short(first.name)}`"
-        message = f"the node `{shown}` is not granted `{name}`, which `{short(last.name)}` {verb}{via}"
+        message = f"the {symbol.kind} `{shown}` is not granted `{name}`, which `{short(last.name)}` {verb}{via}"
         labels = (*_grant_place(context, scope, decl, clause), *through(context, chain[1:]), *needed_at(context, last, name))
         context.report(code, message, module, first.node, labels=labels, fix=_add(scope, decl.clauses, decl, clause, name))
 
@@ -116,7 +116,9 @@ def needed_at(context: Context, use: Use, permission: str | None = None) -> tupl
     symbol = context.collected.symbols.get(use.name)
     if symbol is None:
         symbol = context.collected.symbols.get(use.name.rpartition(".")[0])
-    if symbol is None or not isinstance(symbol.node, n.ToolDecl | n.Operation | n.StoreDecl | n.NodeDecl | n.McpMember):
+    if symbol is None or not isinstance(
+        symbol.node, n.ToolDecl | n.Operation | n.StoreDecl | n.NodeDecl | n.AgentDecl | n.McpMember
+    ):
         return ()
     for clause in symbol.node.clauses:
         if isinstance(clause, n.Needs):
@@ -144,7 +146,9 @@ def _beyond(context: Context, graph: Graph, key: str, allowed: frozenset[str]) -
     return found
 
 
-def _grant_place(context: Context, scope: ModuleScope, decl: n.NodeDecl, clause: n.Grants | None) -> tuple[Label, ...]:
+def _grant_place(
+    context: Context, scope: ModuleScope, decl: n.NodeDecl | n.AgentDecl, clause: n.Grants | None
+) -> tuple[Label, ...]:
     if clause is None:
         return (context.label(scope.name, decl.name, "it is granted nothing"),)
     shown = listed([path.text for path in clause.permissions])
@@ -152,7 +156,11 @@ def _grant_place(context: Context, scope: ModuleScope, decl: n.NodeDecl, clause:
 
 
 def _add(
-    scope: ModuleScope, clauses: tuple[n.Clause, ...], decl: n.NodeDecl | n.ProvideDecl, clause: n.Grants | None, name: str
+    scope: ModuleScope,
+    clauses: tuple[n.Clause, ...],
+    decl: n.NodeDecl | n.AgentDecl | n.ProvideDecl,
+    clause: n.Grants | None,
+    name: str,
 ) -> Fix | None:
     """Granting more is a decision: the fix is offered in an editor, never applied by itself."""
     if clause is not None:

@@ -7,19 +7,18 @@ from ael.diagnostics.diagnostic import Bag
 from ael.syntax import nodes as n
 
 _CODES: dict[type, tuple[str, str, str]] = {
-    n.AgentDecl: ("AEL1001", "agent", "a `node` of code calls nodes in turn until then"),
     n.SkillDecl: ("AEL1002", "skill", "name its tools in the node's `tools` until then"),
 }
 
 
 def report_later(collected: Collected, bag: Bag) -> None:
-    """Report each `agent` and `skill` at its name."""
+    """Report each `skill` at its name."""
     for scope in collected.modules.values():
         for node in scope.tree.declarations:
             found = _CODES.get(type(node))
             if found is None:
                 continue
             code, word, until = found
-            assert isinstance(node, n.AgentDecl | n.SkillDecl)
+            assert isinstance(node, n.SkillDecl)
             message = f"`{word} {node.name.text}` is understood and formatted; what it does comes with a later release"
             bag.report(code, message, scope.source, node.name.span, notes=(until,))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ael.check import budget, instructions, policy, tool
 from ael.check import clause as c
 from ael.check.basis import Context, listed, names_of, short, suggestion
 from ael.check.collect import ModuleScope, Symbol
 from ael.check.component import components
+from ael.check.declare import name_of
 from ael.check.effect import ACTS, Graph
 from ael.check.grant import granted
 from ael.check.model import unknown_model
@@ -150,7 +153,7 @@ def _tool_choice(context: Context, draft: Draft, clause: n.ToolChoice | None) ->
             context.report("AEL0614", message, scope.name, clause)
         return word
     symbol = find(context.collected, scope, clause.path)
-    if symbol is not None and symbol.kind in ("agent", "skill", "unknown"):
+    if symbol is not None and symbol.kind in ("skill", "unknown"):
         return "auto"
     for _, offered in draft.offered:
         if symbol is offered:
@@ -204,17 +207,18 @@ def plain(context: Context, graph: Graph) -> None:
             context.report("AEL0619", message, module, use.node, labels=labels)
 
 
-def delegation(context: Context, graph: Graph, drafts: dict[str, Draft]) -> None:
-    """Advice on nodes that can reach themselves through what they offer: only the depth and the budget end that."""
+def delegation(context: Context, graph: Graph, drafts: dict[str, Draft], agents: Mapping[str, object]) -> None:
+    """Advice on nodes and agents that can reach themselves through what they offer or visit: only the depth and the budget end that."""
     following = {key: [use.target for use in unit.uses if use.target is not None] for key, unit in graph.units.items()}
     for cycle in components(following):
         if len(cycle) == 1 and cycle[0] not in following[cycle[0]]:
             continue
-        driven = [name for name in cycle if name in drafts and drafts[name].driven]
+        driven = [name for name in cycle if name in agents or (name in drafts and drafts[name].driven)]
         if not driven:
             continue
-        draft = drafts[min(driven, key=lambda name: (drafts[name].scope.name, drafts[name].node.span.start))]
-        others = [short(name) for name in cycle if name != draft.symbol.name]
+        places = [(symbol, symbol.node) for name in driven if (symbol := context.collected.symbols[name]).node is not None]
+        first, at = min(places, key=lambda one: (one[0].module, one[1].span.start))
+        others = [short(name) for name in cycle if name != first.name]
         via = f" through {listed(sorted(others))}" if others else ""
-        message = f"the node `{draft.node.name.text}` can call itself{via}: only the depth limit and the budget end that"
-        context.warn("AEL1127", message, draft.scope.name, draft.node.name)
+        message = f"the {first.kind} `{short(first.name)}` can call itself{via}: only the depth limit and the budget end that"
+        context.warn("AEL1127", message, first.module, name_of(at))

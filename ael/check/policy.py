@@ -65,7 +65,7 @@ def one_call(
             for clause in node.clauses
             if isinstance(clause, n.Policy)
         ]
-        if isinstance(symbol.node, n.ToolDecl | n.NodeDecl) and symbol.node.result is not None:
+        if isinstance(symbol.node, n.ToolDecl | n.NodeDecl | n.AgentDecl) and symbol.node.result is not None:
             labels.append(context.label(symbol.module, symbol.node.result, f"`{short(symbol.name)}` gives this"))
         context.report("AEL0605", message, scope.name, path, labels=tuple(labels), notes=notes)
 
@@ -78,6 +78,6 @@ def _errors(context: Context, scope: ModuleScope, node: n.NodeDecl, path: n.Path
     message = f"when `{path.text}` fails with {listed(names, 'or')}, that ends `{node.name.text}`, which does not list it"
     notes = ("under `one_call` no second model call is left that could read the error",)
     labels: tuple[Label, ...] = ()
-    if isinstance(symbol.node, n.ToolDecl | n.NodeDecl) and symbol.node.fails:
+    if isinstance(symbol.node, n.ToolDecl | n.NodeDecl | n.AgentDecl) and symbol.node.fails:
         labels = (context.label(symbol.module, symbol.node.fails[0], "declared here"),)
     context.report("AEL0630", message, scope.name, path, labels=labels, notes=notes)

@@ -40,7 +40,7 @@ class Meaning:
     """What a `Reference` or a `FieldAccess` means when it is no field read.
 
     `kind`: `const`, `function` (a function value), `variant` (plain, the value is `member`), `record`, `enum`, `error`, `service`,
-    `store`, `model`, `tool`, `node`, `type` (a built-in or alias, before `.check`), `module`, `call_key` (`call.key` in a body),
+    `store`, `model`, `tool`, `node`, `agent`, `type` (a built-in or alias, before `.check`), `module`, `call_key` (`call.key` in a body),
     `fault`. `name` is qualified.
     """
 
@@ -91,6 +91,23 @@ class PatternInfo:
     type: Type | None = None
 
 
+@dataclass(frozen=True)
+class EdgeInfo:
+    """What an edge of an agent means.
+
+    `arguments` are those of its target in parameter order, None where the default or absence holds; for `finish` the one value. `passes`:
+    nothing is written, and what the source gave is the one argument. `target` is qualified, "" for `finish`. `each`, `errors` and `limit`
+    as in `ael.types.agent.EdgeSpec`.
+    """
+
+    target: str
+    arguments: tuple[n.Expr | None, ...]
+    passes: bool = False
+    each: int | None = None
+    errors: tuple[str, ...] = ()
+    limit: int | None = None
+
+
 @dataclass
 class Tables:
     """The side tables of one module, filled in by the check and read-only afterwards."""
@@ -111,6 +128,11 @@ class Tables:
     type_arguments: dict[n.Node, Type] = field(default_factory=dict)
     acting: set[n.Node] = field(default_factory=set)
     """`FunctionDecl`, `Lambda`, `ToolDecl`, `NodeDecl`, `ParallelFor` … whose code awaits something."""
+    edges: dict[n.Edge, EdgeInfo] = field(default_factory=dict)
+    outputs: dict[n.AgentDecl, dict[str, n.Name]] = field(default_factory=dict)
+    """For an agent: the nodes that its edges name, with what declares the latest output of each (a key of `locals`)."""
+    visited: dict[n.AgentDecl, dict[str, str]] = field(default_factory=dict)
+    """For an agent: the nodes that its edges name, with their qualified names."""
     remote: dict[n.Node, tuple[n.Name, ...]] = field(default_factory=dict)
     """For a tool of an `mcp` block with code in its clauses: a name for each parameter, which is a key of `locals`."""
     failures: dict[n.Node, frozenset[str]] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Signatures of what can be called: functions, tools, nodes, operations, stores' operations, functions of providers."""
+"""Signatures of what can be called: functions, tools, nodes, agents, operations, stores' operations, functions of providers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Signer:
                 case n.FunctionDecl(type_parameters=variables) as node:
                     names = tuple(v.name.text for v in unique(variables, scope.source, self.bag, "type parameter"))
                     self._sign(key, symbol, scope, node, names, data=key.startswith("provide "))
-                case n.ToolDecl() | n.NodeDecl() as node:
+                case n.ToolDecl() | n.NodeDecl() | n.AgentDecl() as node:
                     self._sign(key, symbol, scope, node, (), data=True)
                 case n.Operation() as node:
                     self._sign(key, symbol, scope, node, (), data=True, secrets=True)
@@ -63,7 +63,7 @@ class Signer:
         key: str,
         symbol: Symbol,
         scope: ModuleScope,
-        node: n.FunctionDecl | n.ToolDecl | n.NodeDecl | n.Operation,
+        node: n.FunctionDecl | n.ToolDecl | n.NodeDecl | n.AgentDecl | n.Operation,
         variables: tuple[str, ...],
         *,
         data: bool,
@@ -186,7 +186,7 @@ class Signer:
             self.collected.signatures[full] = Signature(full, parameters, result)
 
 
-def _ends_uncertain(node: n.FunctionDecl | n.ToolDecl | n.NodeDecl | n.Operation) -> bool:
+def _ends_uncertain(node: n.FunctionDecl | n.ToolDecl | n.NodeDecl | n.AgentDecl | n.Operation) -> bool:
     """Whether a lost reply leaves open if it took effect: `repeat never` and `repeat reconcile` (language.md, section 4)."""
     if not isinstance(node, n.ToolDecl | n.Operation):
         return False

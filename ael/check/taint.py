@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ael.check import agent as agents
 from ael.check import clause as c
 from ael.check import node as nodes
 from ael.check import service, tool
@@ -26,6 +27,7 @@ class Program:
     graph: Graph
     tools: dict[str, tool.Draft]
     nodes: dict[str, nodes.Draft]
+    agents: dict[str, agents.Draft]
     operations: dict[str, service.OperationDraft]
     provides: list[service.ProvideDraft]
     stores: list[str]
@@ -59,7 +61,7 @@ class _Analysis:
     def _target(self, name: str) -> Target | None:
         symbol = self.context.collected.symbols.get(name)
         match symbol.node if symbol is not None else None:
-            case n.FunctionDecl() as node:
+            case n.FunctionDecl() | n.AgentDecl() as node:
                 summaries: tuple[Summary | None, ...] = (self.summaries.setdefault(name, Summary()),)
             case n.ToolDecl() as node:
                 outside = name in self.program.tools and self._outside(node)
@@ -114,7 +116,7 @@ def analyse(program: Program) -> Taint:
                 scope, parameters, body = bodies[key]
                 summary = analysis.summaries.setdefault(key, Summary())
                 before = summary.state()
-                _follow(shared, scope, summary, parameters, body)
+                _follow(program, shared, scope, summary, parameters, body)
                 again = again or ((len(group) > 1 or key in following[key]) and summary.state() != before)
     for draft in program.nodes.values() if trusting else ():
         if isinstance(draft.node.body, n.ModelBody):
@@ -165,6 +167,8 @@ def _bodies(program: Program, wanted: set[str] | None) -> dict[str, _Body]:
                 | n.NodeDecl(parameters=parameters, body=n.Block() as body)
             ):
                 found[key] = (scope, parameters, body)
+            case n.AgentDecl(parameters=parameters) as body:
+                found[key] = (scope, parameters, body)
             case None if "#test" in key:
                 found[key] = (scope, (), unit.node)
             case _:
@@ -172,12 +176,17 @@ def _bodies(program: Program, wanted: set[str] | None) -> dict[str, _Body]:
     return found
 
 
-def _follow(shared: Shared, scope: ModuleScope, summary: Summary, parameters: tuple[n.Parameter, ...], body: n.Node) -> None:
+def _follow(
+    program: Program, shared: Shared, scope: ModuleScope, summary: Summary, parameters: tuple[n.Parameter, ...], body: n.Node
+) -> None:
     given: dict[Local, int] = {}
     for at, parameter in enumerate(parameters):
         local = scope.tables.locals.get(parameter)
         if local is not None:
             given[local] = 0 if parameter.trusted else 1 << (shared.first_parameter + at)
+    if isinstance(body, n.AgentDecl):
+        agents.follow(shared, program.agents[f"{scope.name}.{body.name.text}"], summary, given)
+        return
     Flow(shared, scope, summary).run(body, given)
 
 
@@ -210,7 +219,7 @@ def _stores(shared: Shared, bits: dict[str, int]) -> int:
 
 def _tainted(program: Program, analysis: _Analysis, shared: Shared, outside: int) -> frozenset[str]:
     found = {key for key, summary in analysis.summaries.items() if shared.common(summary.result) & outside}
-    for name in (*program.tools, *program.nodes, *program.operations):
+    for name in (*program.tools, *program.nodes, *program.agents, *program.operations):
         target = analysis.target(name)
         if target is not None and any(s is None or shared.common(s.result) & outside for s in target.summaries):
             found.add(name)
@@ -266,7 +275,7 @@ def _way(context: Context, sink: Sink) -> list[Label]:
         at = at.onward
         labels.append(context.label(at.module, at.node, f"from there it goes to `{at.parameter}` of `{short(at.target)}`"))
     symbol = context.collected.symbols.get(at.target)
-    if symbol is not None and isinstance(symbol.node, n.FunctionDecl | n.ToolDecl | n.NodeDecl | n.Operation):
+    if symbol is not None and isinstance(symbol.node, n.FunctionDecl | n.ToolDecl | n.NodeDecl | n.AgentDecl | n.Operation):
         labels += [context.label(symbol.module, p, "trusted here") for p in symbol.node.parameters if p.name.text == at.parameter]
     return labels
 
@@ -281,7 +290,7 @@ def _entrances(program: Program, analysis: _Analysis) -> None:
     for name, (draft, path) in offered.items():
         label = context.label(draft.scope.name, path, "offered to a model here, which chooses the arguments")
         symbol = context.collected.symbols[name]
-        if isinstance(symbol.node, n.ToolDecl | n.NodeDecl):
+        if isinstance(symbol.node, n.ToolDecl | n.NodeDecl | n.AgentDecl):
             _entrance(program, analysis, name, symbol.module, symbol.node.parameters, (label,))
     for provide in program.provides:
         for function in provide.node.functions:

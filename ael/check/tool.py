@@ -184,9 +184,9 @@ def offered(context: Context, scope: ModuleScope, clause: n.Tools | None, node: 
 def find_tool(context: Context, scope: ModuleScope, path: n.Path) -> Symbol | None:
     """The tool or node of a path; None when there is none (reported), or when its meaning comes later."""
     symbol = find(context.collected, scope, path)
-    if symbol is not None and symbol.kind in ("agent", "skill", "unknown"):
+    if symbol is not None and symbol.kind in ("skill", "unknown"):
         return None
-    if symbol is not None and symbol.kind in ("tool", "node"):
+    if symbol is not None and symbol.kind in ("tool", "node", "agent"):
         return symbol
     if symbol is not None:
         notes: tuple[str, ...] = ()
@@ -196,12 +196,12 @@ def find_tool(context: Context, scope: ModuleScope, path: n.Path) -> Symbol | No
             notes = (f"name its tools: {shown}",) if used else ("its block uses no tools",)
         if symbol.kind in ("function", "operation"):
             notes = ("a model is offered tools: `tool name(…) -> T  needs …  repeat … { … }` may call it",)
-        message = f"`{path.text}` is {kind_text(symbol)}, and a model can be offered tools and nodes only"
+        message = f"`{path.text}` is {kind_text(symbol)}, and a model can be offered tools, nodes and agents only"
         context.report("AEL0601", message, scope.name, path, notes=notes)
         return None
-    known = names_of(scope, "tool", "node")
+    known = names_of(scope, "tool", "node", "agent")
     if len(path.parts) == 1:
-        wanted: frozenset[Kind] = frozenset({"tool", "node"})
+        wanted: frozenset[Kind] = frozenset({"tool", "node", "agent"})
         report_unknown(context.collected, scope, path.parts[0], "tool or node", "AEL0601", context.bag, known, wanted)
         return None
     owner = find(context.collected, scope, n.Path(path.span, path.parts[:-1]))
@@ -229,7 +229,7 @@ def _offerable(context: Context, scope: ModuleScope, path: n.Path, symbol: Symbo
     if isinstance(node, n.McpMember):
         _offerable_remote(context, scope, path, symbol, node)
         return
-    if not isinstance(node, n.ToolDecl | n.NodeDecl):
+    if not isinstance(node, n.ToolDecl | n.NodeDecl | n.AgentDecl):
         return
     labels = (context.label(scope.name, path, "offered to a model here"),)
     own = node.name.text
@@ -245,7 +245,7 @@ def _offerable(context: Context, scope: ModuleScope, path: n.Path, symbol: Symbo
         context.report("AEL0603", f"`{own}` {why}: give the tool another name", symbol.module, node.name, labels=labels)
     text = doc(node.doc)
     if not text.strip():
-        word = "tool" if isinstance(node, n.ToolDecl) else "node"
+        word = symbol.kind
         message = f"the {word} `{own}` is offered to a model and has no description"
         notes = ("a `///` comment in front says what it does and when to call it; the model reads it",)
         fix = Fix("write a description", (_doc_above(context, symbol, node),), safe=False)
@@ -278,7 +278,7 @@ def _offerable_remote(context: Context, scope: ModuleScope, path: n.Path, symbol
         context.report("AEL1222", message, symbol.module, node.name, labels=labels, notes=notes, severity=Severity.WARNING)
 
 
-def _doc_above(context: Context, symbol: Symbol, node: n.ToolDecl | n.NodeDecl) -> Edit:
+def _doc_above(context: Context, symbol: Symbol, node: n.ToolDecl | n.NodeDecl | n.AgentDecl) -> Edit:
     scope = context.collected.scope_of(symbol)
     start = node.span.start
     return Edit(Place(scope.source, Span(start, start)), f"/// What `{short(symbol.name)}` does. Call this when …\n")

@@ -38,20 +38,20 @@ def call(b: Builder, e: n.Call) -> ast.expr:
 def _function(b: Builder, info: CallInfo) -> ast.expr:
     acting = call_acts(b, info)
     made = b.program.names.of("f", info.name)
-    arguments = _arguments(b, info.arguments, b.program.checked.signatures[info.name].parameters, acting=acting)
+    given = arguments(b, info.arguments, b.program.checked.signatures[info.name].parameters, acting=acting)
     if acting:
         if not acts(b.program.checked, info.name):
             made += names.ACTING
-        return ast.Await(build.call(made, b.enter(), *arguments))
+        return ast.Await(build.call(made, b.enter(), *given))
     depth = b.depth() if info.name in b.program.graph.recursive else None
-    return build.call(made, *arguments, *([depth] if depth is not None else []))
+    return build.call(made, *given, *([depth] if depth is not None else []))
 
 
 def _effect(b: Builder, info: CallInfo) -> ast.expr:
     signature = b.program.checked.signatures.get(info.name)
     parameters = signature.parameters if signature is not None else ()
-    arguments: ast.expr = ast.Tuple([*_arguments(b, info.arguments, parameters, acting=True)], build.LOAD)
-    return ast.Await(build.method(names.FRAME, "act", b.site(), build.const(info.name), arguments))
+    given: ast.expr = ast.Tuple([*arguments(b, info.arguments, parameters, acting=True)], build.LOAD)
+    return ast.Await(build.method(names.FRAME, "act", b.site(), build.const(info.name), given))
 
 
 def _value(b: Builder, e: n.Call, info: CallInfo) -> ast.expr:
@@ -73,7 +73,7 @@ def _check(b: Builder, e: n.Call, info: CallInfo) -> ast.expr:
     return build.call("check", b.program.checker(type), argument)
 
 
-def _arguments(b: Builder, given: Sequence[n.Expr | None], parameters: Sequence[ParameterDef], *, acting: bool) -> list[ast.expr]:
+def arguments(b: Builder, given: Sequence[n.Expr | None], parameters: Sequence[ParameterDef], *, acting: bool) -> list[ast.expr]:
     """Arguments in parameter order, evaluated as written, defaults filled in, absent optional ones `None`."""
     present = [a for a in given if a is not None]
     order = sorted(range(len(present)), key=lambda i: present[i].span.start)
@@ -102,7 +102,7 @@ def meaning(b: Builder, e: n.Reference | n.FieldAccess, what: Meaning) -> ast.ex
             return b.program.constant(b.program.checked.constants[what.name], what.name)
         case "variant":
             return build.const(what.member or what.name.rpartition(".")[2])
-        case "function" | "tool" | "node":
+        case "function" | "tool" | "node" | "agent":
             return function_argument(b, e, acting=b.function.acting)
         case "call_key":
             return build.attribute(names.FRAME, "key")

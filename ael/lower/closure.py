@@ -21,7 +21,7 @@ def function_argument(b: Builder, e: n.Expr, *, acting: bool) -> ast.expr:
             return lambda_(b, e, acting=acting)
         case n.Reference() | n.FieldAccess():
             meaning = b.tables.resolved.get(e)
-            if isinstance(meaning, Meaning) and meaning.kind in ("function", "tool", "node"):
+            if isinstance(meaning, Meaning) and meaning.kind in ("function", "tool", "node", "agent"):
                 return named_function(b, meaning, acting=acting)
     return b.value(e)
 

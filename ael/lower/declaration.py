@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ael.check.program import CheckedModule, Local
 from ael.lower import build, names
+from ael.lower.call import arguments
 from ael.lower.convention import acts, two_forms
 from ael.lower.halt import depth_test, halt_test
 from ael.lower.place import Places
 from ael.lower.scope import Builder, Drop, Function, Program, Result
 from ael.syntax import nodes as n
+from ael.types.signature import ParameterDef
 from ael.types.type import Type, UnitType
 
 
@@ -39,6 +41,8 @@ class Declarations:
                         self._clauses(qualified, self.module.tables.remote.get(member, ()), member.clauses)
                 case n.NodeDecl():
                     self._node(declaration)
+                case n.AgentDecl():
+                    self._agent(declaration)
                 case n.ProvideDecl():
                     for function in declaration.functions:
                         owner = (declaration.alias or declaration.service.parts[-1]).text
@@ -149,6 +153,36 @@ class Declarations:
                 case n.Instructions():
                     continue
 
+    def _agent(self, declaration: n.AgentDecl) -> None:
+        """The conditions of an agent's edges, and what they carry: over its parameters and the outputs of its nodes."""
+        tables, qualified = self.module.tables, self._qualified(declaration.name)
+        given = [*declaration.parameters, *tables.outputs[declaration].values()]
+        for number, edge in enumerate(declaration.edges):
+            name, info = edge_name(qualified, number), tables.edges[edge]
+            if edge.condition is not None:
+                self._expression(f"{name}.when", given, edge.condition)
+            if info.arguments:
+                signature = self.program.checked.signatures.get(info.target)
+                parameters = signature.parameters if signature is not None else ()
+                self._tuple(name, given, edge.target, info.arguments, parameters)
+
+    def _tuple(
+        self,
+        qualified: str,
+        given: Sequence[n.Node],
+        at: n.Node,
+        values: Sequence[n.Expr | None],
+        parameters: Sequence[ParameterDef],
+    ) -> None:
+        """A function that gives the arguments of a call."""
+        b = self._builder(at, acting=False)
+        names_ = [b.declare(b.tables.locals[p]) for p in given]
+        with b.capture() as statements:
+            b.emit(ast.Return(ast.Tuple([*arguments(b, values, parameters, acting=False)], build.LOAD)))
+        definition = build.define(self.program.names.of("f", qualified), build.arguments(names_), statements, acting=False)
+        self.places.fill(definition, at.span)
+        self.body.append(definition)
+
     def _expression(
         self,
         qualified: str,
@@ -199,6 +233,11 @@ def _named_input(e: n.Expr) -> Callable[[ast.expr], ast.expr] | None:
             return lambda value: build.record([(name.text, value)])
         case _:
             return lambda value: build.record([("input", value)])
+
+
+def edge_name(agent: str, number: int) -> str:
+    """How the code of an agent's edge is called."""
+    return f"{agent}.edge{number}"
 
 
 def test_name(module: str, number: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import CodeType
 from typing import Any
 
@@ -14,13 +14,14 @@ from ael.lower import abi, names
 from ael.lower.abi.fault import guarded, guarded_acting
 from ael.lower.abi.shape import belongs
 from ael.lower.convention import acts
-from ael.lower.declaration import Declarations, requirements, test_name
+from ael.lower.declaration import Declarations, edge_name, requirements, test_name
 from ael.lower.expression import Lowering
 from ael.lower.graph import Graph
 from ael.lower.place import Places
 from ael.lower.scope import Program
 from ael.lower.unit import (
     Code,
+    CompiledEdge,
     CompiledNode,
     CompiledProvide,
     CompiledTest,
@@ -139,6 +140,8 @@ class _Unit:
 
     def _node(self, name: str) -> CompiledNode:
         spec = self._checked.nodes[name]
+        if spec.agent is not None:
+            return CompiledNode(spec, edges=tuple(self._edges(name)))
         module, declaration = self._checked.declarations[name]
         if not isinstance(declaration, n.NodeDecl) or not isinstance(declaration.body, n.ModelBody):
             return CompiledNode(spec, self._code(name, acting=True))
@@ -156,6 +159,14 @@ class _Unit:
             requirements=tuple(required),
             examples=examples() if examples is not None else (),
         )
+
+    def _edges(self, name: str) -> Iterator[CompiledEdge]:
+        module, declaration = self._checked.declarations[name]
+        assert isinstance(declaration, n.AgentDecl)
+        infos = self._checked.modules[module].tables.edges
+        for number, edge in enumerate(declaration.edges):
+            own = edge_name(name, number)
+            yield CompiledEdge(self._code(f"{own}.when", acting=False), self._code(own, acting=False), infos[edge].passes)
 
     def _provide(self, name: str) -> CompiledProvide:
         spec = self._checked.provides[name]

@@ -89,8 +89,21 @@ class Requirement:
 
 
 @dataclass(frozen=True, slots=True)
+class CompiledEdge:
+    """The code of one edge, over the agent's parameters and then the latest output of each of its nodes (None where there is none).
+
+    `when` gives a Bool. `arguments` gives a tuple, for `finish` of the result alone; None where what the source gave is handed on
+    (`passes`), or nothing is.
+    """
+
+    when: Code | None = None
+    arguments: Code | None = None
+    passes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class CompiledNode:
-    """`body` is `async def body(k, …)` of a deterministic node.
+    """`body` is `async def body(k, …)` of a deterministic node, `edges` those of an agent, as in its spec.
 
     `input(*parameters)` gives a dict name -> value; where it is None, all parameters go in.
     """
@@ -100,6 +113,7 @@ class CompiledNode:
     input: Code | None = None
     requirements: tuple[Requirement, ...] = ()
     examples: tuple[tuple[object, object], ...] = ()
+    edges: tuple[CompiledEdge, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

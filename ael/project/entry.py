@@ -12,7 +12,7 @@ class EntryError(Exception):
 
 
 def entries(program: CheckedProgram) -> dict[str, str]:
-    """Short name -> qualified name of the nodes of the main module."""
+    """Short name -> qualified name of the nodes and agents of the main module."""
     prefix = f"{program.main}."
     return {name.removeprefix(prefix): name for name in program.nodes if name.startswith(prefix)}
 
@@ -22,6 +22,9 @@ def choose(program: CheckedProgram, name: str | None) -> str:
     known = entries(program)
     listed = ", ".join(f"`{entry}`" for entry in known)
     if name is None:
+        agents = [qualified for qualified in known.values() if program.nodes[qualified].agent is not None]
+        if len(agents) == 1:
+            return agents[0]
         if "main" in known:
             return known["main"]
         if not known:
@@ -31,4 +34,4 @@ def choose(program: CheckedProgram, name: str | None) -> str:
         return known[name]
     close = get_close_matches(name, known, 1)
     hint = f"; did you mean `{close[0]}`?" if close else f"; there is {listed}" if known else "; there is none"
-    raise EntryError(f"there is no node `{name}` in `{program.main}`{hint}")
+    raise EntryError(f"there is no node or agent `{name}` in `{program.main}`{hint}")

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from ael.check.program import CallInfo, CheckedProgram, Meaning
 from ael.syntax import nodes as n
 
 
-def reachable(program: CheckedProgram, entry: str) -> frozenset[str]:
-    """Qualified names of all that `entry` can call: functions, tools, nodes, operations, and what provides them."""
+def reachable(program: CheckedProgram, entry: str, elsewhere: Collection[str] = ()) -> frozenset[str]:
+    """Qualified names of all that `entry` can call: functions, tools, nodes, operations, and what provides them.
+
+    `elsewhere`: services and nodes that run elsewhere, so that what is inside of them is not reached here.
+    """
     providers: dict[str, list[str]] = {}
     for name, spec in program.provides.items():
-        providers.setdefault(spec.service, []).append(name)
+        # A provider is declared under a name that nothing else can have.
+        providers.setdefault(spec.service, []).extend((name, f"provide {name}"))
     found: set[str] = set()
     open_names = [entry]
     while open_names:
@@ -20,9 +24,11 @@ def reachable(program: CheckedProgram, entry: str) -> frozenset[str]:
         if name in found:
             continue
         found.add(name)
+        if name in elsewhere and name != entry:
+            continue
         open_names.extend(_direct(program, name))
         service = name.rpartition(".")[0]
-        if service in program.services:
+        if service in program.services and service not in elsewhere:
             open_names.extend(providers.get(service, ()))
     return frozenset(found)
 
@@ -47,7 +53,9 @@ def servers_of(program: CheckedProgram, names: frozenset[str] | None) -> tuple[s
 
 def _direct(program: CheckedProgram, name: str) -> Iterator[str]:
     if name in program.nodes:
-        yield from program.nodes[name].tools
+        spec = program.nodes[name]
+        yield from spec.tools
+        yield from spec.agent.nodes.values() if spec.agent is not None else ()
     declared = program.declarations.get(name)
     if declared is None:
         return
@@ -60,5 +68,5 @@ def _direct(program: CheckedProgram, name: str) -> Iterator[str]:
                 yield info.name
         elif isinstance(node, n.Reference | n.FieldAccess):
             meaning = tables.resolved.get(node)
-            if isinstance(meaning, Meaning) and meaning.kind in ("function", "tool", "node"):
+            if isinstance(meaning, Meaning) and meaning.kind in ("function", "tool", "node", "agent"):
                 yield meaning.name

@@ -23,7 +23,7 @@ class EntryProblem(Exception):
 
 
 def entries(unit: CompiledUnit) -> tuple[str, ...]:
-    """Everything that can be run: the nodes of the main module by their own names, those of others qualified."""
+    """Everything that can be run: nodes and agents, those of the main module by their own names, those of others qualified."""
     own = f"{unit.main}."
     return tuple(sorted(name.removeprefix(own) for name in unit.nodes))
 
@@ -42,7 +42,11 @@ def choose(unit: CompiledUnit, name: str | None) -> str:
                 return qualified
         near = get_close_matches(name, known, 1)
         hint = f"; did you mean `{near[0]}`?" if near else ""
-        raise EntryProblem(f"there is no node `{name}`{hint}", known)
+        raise EntryProblem(f"there is no node or agent `{name}`{hint}", known)
+    own = f"{unit.main}."
+    agents = [one for one, node in unit.nodes.items() if one.startswith(own) and node.spec.agent is not None]
+    if len(agents) == 1:
+        return agents[0]
     main = f"{unit.main}.main"
     if main in unit.nodes:
         return main

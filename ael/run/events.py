@@ -43,6 +43,16 @@ class NodeFinished:
 
 
 @dataclass(frozen=True, slots=True)
+class EdgeTaken:
+    """An agent goes on: `edge` as source writes its ends (`answer -> summary`), `path` of the visit that it leads to."""
+
+    run: str
+    path: str
+    agent: str
+    edge: str
+
+
+@dataclass(frozen=True, slots=True)
 class TurnStarted:
     """A model is asked. `turn` counts from 1 in its node."""
 
@@ -193,6 +203,7 @@ Event: TypeAlias = (
     | RunFinished
     | NodeStarted
     | NodeFinished
+    | EdgeTaken
     | TurnStarted
     | Text
     | Partial

@@ -33,7 +33,9 @@ _DEPTH = DEPTH + 2
 
 
 class NodePlan:
-    """What deterministic and model-driven nodes share: a visit has its rights, its budget, its time, its span."""
+    """What deterministic and model-driven nodes and agents share: a visit has its rights, its budget, its time, its span."""
+
+    kind = "node"
 
     __slots__ = ("budget", "grants", "holder", "name", "seconds", "short", "spec")
 
@@ -59,7 +61,7 @@ class NodePlan:
         account = Account(self.holder, self.budget, scope.account, path) if bounded else scope.account
         deadline = Deadline(clock, self.seconds, self.holder, scope.deadline)
         run.calls[self.name] = run.calls.get(self.name, 0) + 1
-        span = run.trace.begin("node", self.short, path, scope.span) if run.trace is not None else None
+        span = run.trace.begin(self.kind, self.short, path, scope.span) if run.trace is not None else None
         inner = Scope(
             run,
             self.name,

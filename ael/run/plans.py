@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ael.run.agent import AgentPlan
 from ael.run.delegate import OfferedNode
 from ael.run.effect import effects
 from ael.run.node import CodeNodePlan, ModelNodePlan, NodePlan
@@ -42,6 +43,8 @@ class Plans(dict[str, Plan]):
         if (tool := unit.tools.get(name)) is not None:
             return ToolPlan(world, tool, short(name), closed([tool.spec.permission], unit.permissions))
         if (node := unit.nodes.get(name)) is not None:
+            if node.spec.agent is not None:
+                return AgentPlan(node, short(name), self.node)
             if node.spec.model is None:
                 assert node.body is not None
                 return CodeNodePlan(node, short(name), node.body)

@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import Literal
 
 from ael.data import dataclass, field
+from ael.types.agent import AgentSpec
 from ael.types.definition import EnumDef, RecordDef
 from ael.types.signature import Repeat, Signature
 from ael.types.type import Type
@@ -133,7 +134,8 @@ class NodeSpec:
     """`model` None means deterministic. `tools` are qualified names of tools, nodes and agents, in the order written.
 
     `instructions` is the whole trusted text, each parameter that it names replaced by `<input name="…"/>`. `grants` is closed under
-    `includes`. `history_keep` is the N of `history keep N`; `history_summarize` the other form.
+    `includes`. `history_keep` is the N of `history keep N`; `history_summarize` the other form. `agent` is what an agent, which is
+    visited as any other node, is made of.
     """
 
     name: str
@@ -149,6 +151,7 @@ class NodeSpec:
     instructions: str = ""
     history_keep: int | None = None
     history_summarize: bool = False
+    agent: AgentSpec | None = None
 
 
 @dataclass(frozen=True, slots=True)

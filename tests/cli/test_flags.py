@@ -75,7 +75,7 @@ def test_flags(ael: Ael, words: tuple[str, ...], value: str) -> None:
         (("--name.z", "3"), "`name` has no field `z`"),
         (("--point", "[]", "--point.x", "3"), "`--point.x` sets a field, but `--point` is given whole already"),
         (("--name",), "`--name` needs a value"),
-        (("entry?", "extra"), "there is no node `entry?`"),
+        (("entry?", "extra"), "there is no node or agent `entry?`"),
         (("main", "extra"), "`extra` is no flag; flags are written `--name value`"),
         (("-x",), "`-x` is no flag"),
         (("--input", "nowhere.json"), "`nowhere.json` cannot be read: no such file or directory"),

@@ -209,7 +209,7 @@ def test_the_entry_that_is_meant(tmp_path: Path) -> None:
     assert choose(opened.program, "answer") == "main.answer"
     with pytest.raises(EntryError, match="say which to run: `answer`, `other`"):
         choose(opened.program, None)
-    with pytest.raises(EntryError, match="there is no node `anser` in `main`; did you mean `answer`"):
+    with pytest.raises(EntryError, match="there is no node or agent `anser` in `main`; did you mean `answer`"):
         choose(opened.program, "anser")
     with pytest.raises(EntryError, match="there is `answer`, `other`"):
         choose(opened.program, "zzz")

@@ -1,0 +1,129 @@
+"""Agents: nodes joined by edges, under a ceiling of permissions and a budget that all of them draw from (language.md, section 6).
+
+What the edges mean is looked at with the bodies (`ael.check.edge`); here are an agent's clauses, and the facts of it.
+"""
+
+from __future__ import annotations
+
+from ael.check import budget
+from ael.check import clause as c
+from ael.check.basis import Context
+from ael.check.collect import ModuleScope, Symbol
+from ael.check.effect import Graph
+from ael.check.flow import Flow
+from ael.check.grant import granted
+from ael.check.permission import doc
+from ael.check.program import Local
+from ael.check.summary import TAINTED, Shared, Summary
+from ael.data import dataclass, field
+from ael.syntax import nodes as n
+from ael.types.agent import FINISH, START, AgentSpec, EdgeSpec
+from ael.types.signature import Effects, Signature
+from ael.types.spec import NodeSpec
+
+
+@dataclass(eq=False)
+class Draft:
+    """An agent as declared. `visited`: its nodes by qualified name, each with where an edge names it first."""
+
+    symbol: Symbol
+    scope: ModuleScope
+    node: n.AgentDecl
+    clauses: c.Clauses
+    grants: frozenset[str]
+    visited: tuple[tuple[n.Name, str], ...]
+    budget: budget.Draft = field(default_factory=budget.Draft)
+
+
+def drafts(context: Context) -> dict[str, Draft]:
+    """All agents with their clauses read."""
+    found: dict[str, Draft] = {}
+    for symbol in context.collected.of_kind("agent"):
+        if isinstance(symbol.node, n.AgentDecl):
+            scope, node = context.collected.scope_of(symbol), symbol.node
+            clauses = c.read(context, scope, "an agent", node.clauses, c.AGENT)
+            draft = Draft(symbol, scope, node, clauses, granted(context, scope, clauses.get(n.Grants)), _visited(scope, node))
+            budget.read(context, scope, clauses.get(n.Budget), draft.budget)
+            found[symbol.name] = draft
+    return found
+
+
+def _visited(scope: ModuleScope, node: n.AgentDecl) -> tuple[tuple[n.Name, str], ...]:
+    named = scope.tables.visited.get(node, {})
+    found: dict[str, n.Name] = {}
+    for edge in node.edges:
+        for name in (edge.target.name, *edge.sources):
+            if name.text in named:
+                found.setdefault(named[name.text], name)
+    return tuple((at, name) for name, at in found.items())
+
+
+def spec(context: Context, draft: Draft, signature: Signature) -> NodeSpec:
+    """The finished facts of an agent, which is visited as a node is."""
+    tables = draft.scope.tables
+    edges: list[EdgeSpec] = []
+    for edge in draft.node.edges:
+        info = tables.edges[edge]
+        sources = tuple(dict.fromkeys(name.text for name in edge.sources))
+        choice = edge.condition is not None or edge.otherwise or (edge.limit is not None and not edge.target.each)
+        joined = edge.joined and len(sources) > 1
+        edges.append(EdgeSpec(sources, joined, edge.target.name.text, info.each, choice, edge.otherwise, info.errors, info.limit))
+    agent = AgentSpec(dict(tables.visited.get(draft.node, {})), tuple(edges))
+    grants = context.closure(draft.grants)
+    return NodeSpec(draft.symbol.name, signature, doc(draft.node.doc), grants, budget=draft.budget.spec(), agent=agent)
+
+
+def effects(graph: Graph, draft: Draft, fails: frozenset[str], tainted: bool) -> Effects:
+    """What calling an agent can do: its grants, and what its nodes do."""
+    inner = graph.effects(draft.symbol.name, False)
+    return Effects(draft.grants, inner.repeat, True, "Uncertain" in fails, tainted)
+
+
+# --- outside data ------------------------------------------------------------------------------------------------------------
+
+_PASSES = 24
+"""How often the edges are gone through until nothing changes; after that what changes is tainted."""
+
+
+def follow(shared: Shared, draft: Draft, summary: Summary, given: dict[Local, int]) -> None:
+    """Follow the data along the edges: into each node, and out of it into what its name means afterwards.
+
+    What decides which edge is taken has a hand in what comes to the finish.
+    """
+    tables = draft.scope.tables
+    flow = Flow(shared, draft.scope, summary)
+    flow.env.update(given)
+    start = next(iter(given.values()), 0)
+    outputs = {name: local for name, at in tables.outputs.get(draft.node, {}).items() if (local := tables.locals.get(at))}
+    for count in range(_PASSES):
+        flow.widen = count == _PASSES - 1
+        before = (dict(flow.env), summary.state())
+        decided = 0
+        for edge in draft.node.edges:
+            if edge.condition is not None:
+                decided |= flow.eval(edge.condition)
+        for edge in draft.node.edges:
+            info = tables.edges[edge]
+            masks = [flow.eval(argument) if argument is not None else 0 for argument in info.arguments]
+            if info.passes:
+                masks = [0]
+                for source in edge.sources:
+                    masks[0] |= (
+                        start if source.text == START else flow.local(outputs[source.text]) if source.text in outputs else 0
+                    )
+            if edge.target.name.text == FINISH:
+                summary.result |= decided
+                for mask in masks:
+                    summary.result |= mask
+                continue
+            target, local = shared.targets(info.target), outputs.get(edge.target.name.text)
+            if target is None or local is None:
+                continue
+            result = flow.apply(target, masks, list(info.arguments) or [None] * len(masks), edge.target)
+            if result & TAINTED and not any(mask & TAINTED for mask in masks):
+                flow.sources[edge.target] = info.target
+            flow.join(local, result)
+            flow.definitions.setdefault(local, edge.target)
+        summary.errors |= flow.errors
+        if (dict(flow.env), summary.state()) == before:
+            return
