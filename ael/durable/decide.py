@@ -38,6 +38,7 @@ class Open:
 
 
 _UNCERTAIN = "uncertain at "
+_KINDS = ("approval", "uncertain", "time")
 
 
 def still_waits(row: RunRow, more: str) -> str:
@@ -65,12 +66,16 @@ def open_in(row: RunRow, entries: Sequence[Entry], limit: float | None = None) -
         last[entry.path] = entry
         if entry.state is State.PROPOSED:
             proposed[entry.path] = entry
-    uncertain = {part.removeprefix(_UNCERTAIN) for part in row.waits.split("; ") if part.startswith(_UNCERTAIN)}
+    waits = row.waits.split("; ")
+    uncertain = {part.removeprefix(_UNCERTAIN) for part in waits if part.startswith(_UNCERTAIN)}
+    told = {place for kind, _, place in (part.partition(" at ") for part in waits) if kind in _KINDS}
+    # What a run asked for in a branch that has failed since, it does not wait for any more.
+    exact = row.state is RunState.PARKED and len(told) == len(waits)
     found: list[Open] = []
     for path, entry in last.items():
         if entry.kind is Kind.APPROVAL and entry.state is State.PROPOSED and isinstance(entry.value, Mapping):
             asked = entry.value
-            if "arguments" not in asked:
+            if "arguments" not in asked or (exact and path not in told):
                 continue
             role = asked.get("role")
             step = path.removesuffix("/approval")
@@ -81,10 +86,17 @@ def open_in(row: RunRow, entries: Sequence[Entry], limit: float | None = None) -
                 )
             )  # fmt: skip
         elif path in uncertain and entry.state is State.STARTED:
-            arguments = proposed[path].value if path in proposed else None
+            arguments = _edited(last.get(f"{path}/approval")) or (proposed[path].value if path in proposed else None)
             why = "it started, and nobody knows if it took effect"
             found.append(Open(row, "uncertain", path, path, entry.target, None, why, arguments, entry.key, entry.at, entry))
     return found
+
+
+def _edited(decision: Entry | None) -> object:
+    """The arguments that a person put in place of those proposed: what really went out. None where nobody did."""
+    if decision is None or decision.state is not State.ANSWERED or not isinstance(decision.value, Mapping):
+        return None
+    return decision.value.get("arguments")
 
 
 async def waiting(store: DurableStore, *, tenant: str | None = None, most: int = 1_000, limit: float | None = None) -> list[Open]:

@@ -13,8 +13,8 @@ import pytest
 from ael.durable.execute import Execution, new_owner
 from ael.journal.database import DatabaseStore
 from ael.journal.durable import RunState
-from ael.journal.sqlite import SqliteDatabase
 from ael.journal.entry import Ending
+from ael.journal.sqlite import SqliteDatabase
 from ael.run.bindings import Options
 from ael.run.outcome import Outcome, Suspended
 from ael.types.spec import BudgetSpec
