@@ -183,16 +183,10 @@ class Writer:
     def _taken_here(self, of: str) -> list[Job] | None:
         """All that is queued, for a commit in this thread, with the database; None where the other thread is to make it. Under `_lock`."""
         alone, self._latest = self._latest == of, of
-        quick = self._cost is not None and self._cost < QUICK
-        if (
-            not alone
-            or not quick
-            or self._database is None
-            or len(self._queue) > self.batch
-            or not self._using.acquire(blocking=False)
-        ):
-            return None
-        return self._take(len(self._queue))
+        quick = self._cost is not None and self._cost < QUICK and self._database is not None
+        if alone and quick and len(self._queue) <= self.batch and self._using.acquire(blocking=False):
+            return self._take(len(self._queue))
+        return None
 
     def _commit_here(self, batch: list[Job]) -> None:
         """Commit without waiting for anybody; what that cannot settle goes back to the thread."""
@@ -201,7 +195,7 @@ class Writer:
         try:
             if database is not None and database.begin_at_once():
                 done = self._transact(database, batch)
-        except Unreachable:
+        except (Unreachable, StoreError):
             self._drop()
         finally:
             if not done:
@@ -209,10 +203,12 @@ class Writer:
                     self._cost = None
                     self._give_back(batch)
             self._using.release()
-        if done:
-            _set(batch)
-        else:
+        if not done:
             self._bell.put(None)
+            return
+        here = asyncio.get_running_loop()
+        _set([job for job in batch if job.loop is here])
+        _resolve([job for job in batch if job.loop is not here])
 
     def _take(self, count: int) -> list[Job]:
         """The next jobs of the queue. Under `_lock`."""
