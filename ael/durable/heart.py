@@ -119,7 +119,9 @@ class Heart:
             self._told = True
             busy = next((name for name, one in beating.items() if one.run is not None and one.run.holds_the_loop()), None)
             who = "something" if busy is None else f"the run {busy}"
-            self.trouble(f"{who} has computed for {now - self._asked:.0f} s without an effect, and no other run goes on here meanwhile")
+            self.trouble(
+                f"{who} has computed for {now - self._asked:.0f} s without an effect, and no other run goes on here meanwhile"
+            )
 
     def _answered(self) -> None:
         self._asked = None

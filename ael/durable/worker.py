@@ -193,6 +193,10 @@ class Worker:
         name = held.row.header.run
         execution = self.executions[held.row.header.program]
         try:
+            if self._stopping:
+                await execution.store.release(name, held.row.epoch)
+                self.counts.released += 1
+                return
             if differs := execution.differs(held):
                 await self._refuse(execution, held, differs)
                 return
