@@ -97,7 +97,7 @@ class Workers(RuleBasedStateMachine):
         """In the end all runs end, and each of them keeps its promises."""
         try:
             for run, outside in self.outside.items():
-                outside.crash_records = outside.crash_acts = frozenset()
+                outside.live_on()
                 for _ in range(40):
                     if asyncio.run(_work(self.place, outside, run, "last", LEASE, expired=True)):
                         break
@@ -193,7 +193,7 @@ async def _stall(place: Place, outside: Outside, run: str, after: int) -> None:
     gate, reached = asyncio.Event(), asyncio.Event()
     life = outside.stage.life = Life(outside)
     life.loop.set_exception_handler(lambda loop, context: None)
-    outside.crash_records = outside.crash_acts = frozenset()
+    outside.live_on()
     first, second = (DatabaseStore(lambda: connected(place, life), batch=1) for _ in range(2))
     try:
         _expire(place, run)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +18,7 @@ from ael.durable.execute import Execution
 from ael.journal.database import DatabaseStore
 from ael.journal.durable import RunState, StoreError
 from ael.journal.entry import Ending, Entry, Kind, State
-from ael.journal.writer import Database
+from ael.journal.writer import BATCH, Database
 from ael.run.bindings import Bindings, BoundModel, Options
 from ael.run.engine import Engine
 from ael.run.outcome import Outcome, Suspended, Value
@@ -32,15 +32,24 @@ LEASE = 3_600.0
 _VISIT = re.compile(r"\bm\d+\b")
 
 
+NEVER: frozenset[int] = frozenset()
+
+
 @dataclass
 class Outside:
-    """What was sent, by the place of the call, and what took effect. `crash_records`, `crash_acts`: where a process dies."""
+    """What was sent, by the place of the call, and what took effect.
+
+    `crash_records`, `crash_acts`, `crash_statements`: where a process dies, after a commit, after the outside did something, or before
+    a statement of a transaction.
+    """
 
     stage: Stage
-    crash_records: frozenset[int] = frozenset()
-    crash_acts: frozenset[int] = frozenset()
+    crash_records: frozenset[int] = NEVER
+    crash_acts: frozenset[int] = NEVER
+    crash_statements: frozenset[int] = NEVER
     records: int = 0
     acts: int = 0
+    statements: int = 0
     sent: dict[str, list[str]] = field(default_factory=dict)
     done: dict[str, tuple[str, int]] = field(default_factory=dict)
     by_place: set[str] = field(default_factory=set)
@@ -48,6 +57,33 @@ class Outside:
     kept: MemoryStore = field(default_factory=MemoryStore)
     settled_as_failed: int = 0
     crashes: int = 0
+
+    def happened(self, what: str, *told: Any) -> None:
+        """Something came here: it was `sent` (place, key), was `done` (key, name, number, place), or was asked `again` (name)."""
+        match what:
+            case "sent":
+                self.sent.setdefault(told[0], []).append(told[1])
+            case "done":
+                key, name, number, place = told
+                # The other side takes a key once; without one it would do it again.
+                self.done.setdefault(key if name not in UNREPEATABLE else f"{key} {len(self.done)}", (name, number))
+                self.by_place.add(place)
+            case _:
+                self.again.append(told[0])
+
+    async def put(self, key: str, value: object, token: str) -> None:
+        """The store of the program takes a value, once for a token."""
+        await self.kept.put(key, value, token)
+
+    def live_on(self) -> None:
+        """No process dies any more."""
+        self.crash_records = self.crash_acts = self.crash_statements = NEVER
+
+    def death(self, life: Life) -> None:
+        """How a process dies here: its store takes nothing more, and its calls go nowhere more."""
+        life.dead = True
+        self.crashes += 1
+        life.loop.call_soon_threadsafe(life.died.set)
 
     @property
     def effects(self) -> Counter[tuple[str, int]]:
@@ -68,12 +104,15 @@ class Life:
     def committed(self) -> None:
         self.outside.records += 1
         if self.outside.records in self.outside.crash_records:
-            self.die()
+            self.outside.death(self)
 
-    def die(self) -> None:
-        self.dead = True
-        self.outside.crashes += 1
-        self.loop.call_soon_threadsafe(self.died.set)
+    def states(self) -> None:
+        """A statement is to be carried out. A process that dies before it never commits what came before it in its transaction."""
+        self.outside.statements += 1
+        if self.outside.statements in self.outside.crash_statements:
+            self.outside.death(self)
+        if self.dead:
+            raise StoreError("this process is dead")
 
     async def alive(self) -> None:
         """What a dead process would do next never comes."""
@@ -84,7 +123,7 @@ class Life:
         """The outside has done something; nothing of that is recorded yet."""
         self.outside.acts += 1
         if self.outside.acts in self.outside.crash_acts:
-            self.die()
+            self.outside.death(self)
         await self.alive()
 
 
@@ -111,11 +150,8 @@ class Stage:
         async def act(n: int, *, call: CallContext) -> int:
             life = self.living
             await life.alive()
-            outside = life.outside
-            outside.sent.setdefault(call.step, []).append(call.key)
-            # The other side takes a key once; without one it would do it again.
-            outside.done.setdefault(call.key if name not in UNREPEATABLE else f"{call.key} {len(outside.done)}", (name, n))
-            outside.by_place.add(call.step)
+            life.outside.happened("sent", call.step, call.key)
+            life.outside.happened("done", call.key, name, n, call.step)
             await asyncio.sleep(0)
             await life.acted()
             return n * 2
@@ -135,7 +171,7 @@ class Stage:
         at = len(said_so_far)
         name = f"{visit}/{at}"
         if name in life.answered:
-            life.outside.again.append(name)
+            life.outside.happened("again", name)
         await life.acted()
         turns = self.program.script[visit]
         if at >= len(turns):
@@ -160,7 +196,7 @@ class _Store(MemoryStore):
     async def put(self, key: str, value: object, token: str) -> None:
         life = self._stage.living
         await life.alive()
-        await life.outside.kept.put(key, value, token)
+        await life.outside.put(key, value, token)
         await life.acted()
 
 
@@ -176,6 +212,14 @@ class Mortal(Watched):
             raise StoreError("this process is dead")
         super().begin()
 
+    def rows(self, query: str, *parameters: object) -> list[tuple[Any, ...]]:
+        self._life.states()
+        return super().rows(query, *parameters)
+
+    def change(self, query: str, *parameters: object) -> int:
+        self._life.states()
+        return super().change(query, *parameters)
+
 
 def connected(place: Place, life: Life) -> Mortal:
     """A connection that does not wait for the disk: no machine goes down here."""
@@ -186,11 +230,12 @@ def connected(place: Place, life: Life) -> Mortal:
     return Mortal(database, life)
 
 
-async def _live(place: Place, outside: Outside, run: str, owner: str) -> Outcome | None:
+async def lives(place: Place, outside: Outside, run: str, owner: str = "w") -> Outcome | None:
     """One process: start the run or go on with it. None when it died."""
     life = outside.stage.life = Life(outside)
     life.loop.set_exception_handler(lambda loop, context: None)
-    store = DatabaseStore(lambda: connected(place, life), batch=1)
+    # Where it dies between two commits, a transaction is to hold more than one record.
+    store = DatabaseStore(lambda: connected(place, life), batch=BATCH if outside.crash_statements else 1)
     try:
         execution = Execution(outside.stage.engine, store, owner, LEASE)
         if await store.find(run) is None:
@@ -214,11 +259,6 @@ async def _live(place: Place, outside: Outside, run: str, owner: str) -> Outcome
         return None
     finally:
         await store.close()
-
-
-def live(place: Place, outside: Outside, run: str, owner: str = "w") -> Outcome | None:
-    """One process of a run, to its end or its death."""
-    return asyncio.run(_live(place, outside, run, owner))
 
 
 def answered_turns(entries: Iterable[Entry]) -> set[str]:
@@ -252,15 +292,24 @@ async def answer(store: DatabaseStore, outside: Outside, run: str) -> int:
     return len(asked)
 
 
-def to_the_end(place: Place, outside: Outside, run: str) -> tuple[Outcome, list[Entry]]:
+Process = Callable[[Place, Outside, str], Outcome | None]
+"""One process of a run, to its end or its death."""
+
+
+def live(place: Place, outside: Outside, run: str) -> Outcome | None:
+    """A process that is none: what is in its memory goes with its event loop."""
+    return asyncio.run(lives(place, outside, run))
+
+
+def to_the_end(place: Place, outside: Outside, run: str, process: Process = live) -> tuple[Outcome, list[Entry]]:
     """A run over as many processes as it takes; people answer what it waits for."""
     for _ in range(60):
-        outcome = live(place, outside, run)
+        outcome = process(place, outside, run)
         if outcome is None:
             row_state, entries = asyncio.run(_look(place, run))
             if row_state is not RunState.ENDED:
                 continue
-            outside.crash_records = outside.crash_acts = frozenset()
+            outside.live_on()
             return Value(None, None), entries
         if isinstance(outcome, Suspended):
             asyncio.run(_answered(place, outside, run))
