@@ -178,7 +178,10 @@ def _estimates(row: RunRow, plans: Sequence[Plan], *, whole: bool) -> str:
 def _lines(plan: Plan, what: str) -> str:
     """The estimate of one fork."""
     one = plan.estimate
-    turns = f"{one.turns} model turn{'' if one.turns == 1 else 's'} again, some {one.input:,} + {one.output:,} tokens"
+    if not one.turns:
+        asked = "no model turn again"
+    else:
+        asked = f"{one.turns} model turn{'' if one.turns == 1 else 's'} again, some {one.input:,} + {one.output:,} tokens"
     cost = f"${one.cost:f}" if one.cost is not None else f"at a price that is not known ({', '.join(one.unpriced)})"
     calls = [
         f"{count} {word}"
@@ -188,4 +191,4 @@ def _lines(plan: Plan, what: str) -> str:
     at = f"at {plan.at}" if plan.at else "at its end"
     label = f" with {plan.label}" if plan.label else ""
     acting = f"; calls: {', '.join(calls)}" if calls else ""
-    return f"estimate: {what} {at}{label}: {turns}, {cost}{acting}"
+    return f"estimate: {what} {at}{label}: {asked}, {cost}{acting}"

@@ -1,8 +1,8 @@
 """What a fork has otherwise than its original, as a person writes it: `--set WHAT=VALUE` (feature A12.16).
 
 `WHAT` is `input` or `input.NAME`; `model.NAME` and `model.NAME.SETTING`; `budget.LIMIT`; or a step, whose answer is replaced: the
-result of a tool, an operation or a store, what a model said, a time, an id, a person's decision. After a step `.fault`, `.error` and
-(of a model) `.calls` replace how it ended.
+result of a tool, an operation or a store, what a model said, a time, an id, a person's decision. After a step `.fault`, `.error`,
+`.uncertain` and (of a model) `.calls` replace how it ended.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from ael.project.deployment import ModelBinding
 from ael.project.program import Opened
 from ael.run.codec import written
 from ael.run.service import STORE_OPERATIONS, signature_of
+from ael.run.step import record_of
 from ael.types.decode import decoder
 from ael.types.decode_support import to_decimal
-from ael.types.fault import FAULT_NAMES
+from ael.types.fault import FAULT_NAMES, Uncertain
 from ael.types.json import JsonError, read
 from ael.types.problem import DecodeError
 from ael.types.signature import Signature
@@ -35,7 +36,8 @@ FORKER = "the fork"
 _TIME = re.compile(r"(\d{1,9})(ms|s|min|h)")
 _MILLISECONDS = {"ms": 1, "s": 1_000, "min": 60_000, "h": 3_600_000}
 _LIMITS = ("tokens", "cost", "time", "steps", "tool_calls")
-_WAYS = ("fault", "error", "calls")
+_UNCERTAIN = "Uncertain"
+_WAYS = ("fault", "error", "uncertain", "calls")
 _MOST = 1 << 53
 
 
@@ -169,6 +171,8 @@ def _answer(original: Original, what: str, text: str) -> tuple[str, Answer]:
             return path, _fault(answer, value)
         case "error":
             return path, _error(original.program, answer, value)
+        case "uncertain":
+            return path, _doubt(original.program, answer, value)
         case "calls":
             return path, _turn(answer, calls=_calls(value))
         case _ if answer.kind is Kind.MODEL:
@@ -223,7 +227,11 @@ def _fault(answer: Entry, value: object) -> Answer:
 def _error(program: Opened, answer: Entry, value: object) -> Answer:
     """A declared error: `{"error": "SoldOut", "value": {…}}`."""
     signature = _signature(program, answer)
-    known = {name.rpartition(".")[2]: name for name in sorted(signature.fails) if name in program.program.definitions}
+    known = {
+        name.rpartition(".")[2]: name
+        for name in sorted(signature.fails)
+        if name in program.program.definitions and name != _UNCERTAIN
+    }
     name = value.get("error") if isinstance(value, dict) else None
     full = known.get(str(name).rpartition(".")[2])
     if full is None or not isinstance(value, dict):
@@ -234,6 +242,14 @@ def _error(program: Opened, answer: Entry, value: object) -> Answer:
     except DecodeError as error:
         raise ChangeError(f"this is no `{full}`: {error.text}") from None
     return Answer(Ending.ERROR, {"error": full, "value": record})
+
+
+def _doubt(program: Opened, answer: Entry, value: object) -> Answer:
+    """That nobody knows if a call took effect; the text says why."""
+    if not isinstance(value, str) or answer.kind is Kind.MODEL or _UNCERTAIN not in _signature(program, answer).fails:
+        note = "its outcome is known, whatever happens" if isinstance(value, str) else "it is written with a reason, as text"
+        raise ChangeError(f"a call of `{answer.target}` does not end uncertain like this", note)
+    return Answer(*record_of(Uncertain(answer.key, answer.target.rpartition(".")[2], answer.path, why=value)))
 
 
 def _calls(value: object) -> list[list[str]]:

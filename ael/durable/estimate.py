@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from decimal import Decimal
 
 from ael.data import dataclass, replace
-from ael.durable.fork import Changes, acts, allows, before
+from ael.durable.fork import Changes, above, acts, allows, before
 from ael.durable.pinned import price_of
 from ael.journal.entry import Ending, Entry, Kind, State
 from ael.lower.unit import CompiledUnit
@@ -82,10 +82,16 @@ def estimate(
         else:
             cost += cost_of(_uncached(usage) if other else usage, price)
     calls: Counter[str] = Counter()
+    held = {
+        entry.path
+        for entry in rest
+        if entry.kind in _CALLS and not allows(allow, entry.target) and acts(unit, entry.kind, entry.target, reads)
+    }
     for entry in rest:
-        if entry.kind in _CALLS:
-            writes = acts(unit, entry.kind, entry.target, reads)
-            calls["anew" if not writes else "real" if allows(allow, entry.target) else "served"] += 1
+        # A call that is served is not gone into.
+        if entry.kind in _CALLS and held.isdisjoint(above(entry.path)):
+            real = acts(unit, entry.kind, entry.target, reads)
+            calls["served" if entry.path in held else "real" if real else "anew"] += 1
     known = None if unpriced else cost
     inputs = total.input + total.cache_read + total.cache_write
     return Estimate(

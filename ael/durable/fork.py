@@ -6,6 +6,7 @@ arguments, and *blocked* where it did not, unless it is allowed by name. Each re
 
 from __future__ import annotations
 
+from asyncio import Future
 from collections.abc import Awaitable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
@@ -125,8 +126,8 @@ def acts(unit: CompiledUnit, kind: Kind, target: str, reads: frozenset[str]) -> 
 
 
 def allows(allow: Collection[str], target: str) -> bool:
-    """Whether calls of `target` are made for real, by its name or its qualified name."""
-    return not {target, target.partition(".")[2], target.rpartition(".")[2]}.isdisjoint(allow)
+    """Whether calls of `target` are made for real: by its name, or as much of its qualified name as tells it apart."""
+    return any(f".{target}".endswith(f".{name}") for name in allow)
 
 
 def cut(entries: Sequence[Entry], at: str, changes: Mapping[str, Answer]) -> tuple[list[Entry], list[Recorded]]:
@@ -176,17 +177,23 @@ def recorded(entries: Sequence[Entry], beginning: set[str]) -> list[Recorded]:
 
 
 class ForkJournal:
-    """The journal of a fork while it runs: a call that acts is answered as soon as it is proposed, and so never made."""
+    """The journal of a fork while it runs: a call that acts is answered, from the record or with a fault, before it would begin.
+
+    Not as soon as it is proposed: a call that is refused is answered so by whoever refuses it.
+    """
 
     def __init__(self, inner: RunJournal, fork: Fork, unit: CompiledUnit, reads: frozenset[str]) -> None:
         self._inner = inner
         self._fork = fork
         self._unit = unit
         self._reads = reads
+        entries = inner.entries()
         # What served in an earlier execution of this fork says so in its journal.
-        spent = [str(entry.derived[0]) for entry in inner.entries() if entry.key == _SERVED and entry.derived]
+        spent = [str(entry.derived[0]) for entry in entries if entry.key == _SERVED and entry.derived]
         self._left = [one for one in fork.record if one.path not in spent]
-        self.unseen = {entry.path for entry in inner.entries() if entry.kind is not Kind.CANCEL and entry.target != ACCEPTED}
+        self._open: set[str] = set()
+        """Calls that act, that were proposed, and that get their answer when the journal is asked for one again."""
+        self.unseen = _top(entries)
         """Steps of the beginning that the run has not come to: those of a program that changed."""
         self.served: list[str] = []
         self.blocked: list[str] = []
@@ -212,9 +219,17 @@ class ForkJournal:
     def last(self, path: str) -> Entry | None:
         self.unseen.discard(path)
         found = self._inner.last(path)
+        if found is not None and found.state is State.PROPOSED and self._held_back(found):
+            if path in self._open:
+                return self._settled(found)
+            # An earlier execution proposed it: whoever looks now goes on to propose it, and looks again.
+            self._open.add(path)
+            return found
         if found is not None or not path.endswith("/approval"):
             return found
         call = self._inner.last(path.removesuffix("/approval"))
+        if call is not None and call.path in self._open and call.state is State.PROPOSED:
+            call = self._settled(call)
         if call is None or call.state is not State.ANSWERED:
             return None
         # Nobody is asked about a call that is answered already.
@@ -222,29 +237,32 @@ class ForkJournal:
         return call._replace(path=path, kind=Kind.APPROVAL, digest="", value=value, ending=Ending.VALUE)
 
     def append(self, entry: Entry) -> Awaitable[None] | None:
-        if entry.kind not in _ACTS or self._allowed(entry):
-            return self._inner.append(entry)
-        if entry.state is State.STARTED:
-            # What was proposed is answered by then, but for a call that whoever forked said no to, and that is not asked about any more.
-            raise self._fault(entry)
-        waiting = self._inner.append(entry)
-        if entry.state is not State.PROPOSED:
-            return waiting
-        decided = self._decided(entry.path)
-        if decided is None:
-            return self._inner.append(self._answer(entry, entry.value))
-        if not decided.get("approved"):
-            return waiting
-        edited = decided.get("arguments")
-        return self._inner.append(self._answer(entry, entry.value if edited is None else edited))
+        if self._held_back(entry):
+            if entry.state is State.STARTED:
+                # Whatever led here: what is not allowed is not made.
+                raise self._fault(entry)
+            if entry.state is State.PROPOSED:
+                self._open.add(entry.path)
+        return self._inner.append(entry)
 
-    def _decided(self, path: str) -> Mapping[str, object] | None:
-        """The decision about a call that this fork was given."""
-        found = self._inner.last(f"{path}/approval")
-        return found.value if found is not None and found.state is State.ANSWERED and isinstance(found.value, Mapping) else None
+    def _held_back(self, entry: Entry) -> bool:
+        """Whether a call is not made for real: it may change something, and is not allowed to."""
+        if entry.kind not in _ACTS or allows(self._fork.allow, entry.target):
+            return False
+        return acts(self._unit, entry.kind, entry.target, self._reads)
 
-    def _allowed(self, entry: Entry) -> bool:
-        return allows(self._fork.allow, entry.target) or not acts(self._unit, entry.kind, entry.target, self._reads)
+    def _settled(self, call: Entry) -> Entry:
+        """Answer a call that is held back; with the arguments as whoever forked edited them, where they did."""
+        self._open.discard(call.path)
+        decided = self._inner.last(f"{call.path}/approval")
+        value = decided.value if decided is not None else None
+        edited = value.get("arguments") if isinstance(value, Mapping) else None
+        answer = self._answer(call, call.value if edited is None else edited)
+        waiting = self._inner.append(answer)
+        if isinstance(waiting, Future):
+            # The run waits for what it writes last, and a journal that lost the run says so with its next record.
+            waiting.add_done_callback(_heard)
+        return answer
 
     def _answer(self, entry: Entry, arguments: object) -> Entry:
         found = self._found(entry, arguments)
@@ -276,6 +294,25 @@ class ForkJournal:
         given = form.write(arguments)
         same = [one for one in self._left if one.target == entry.target and form.write(one.arguments) == given]
         return next((one for one in same if one.path == entry.path), same[0] if same else None)
+
+
+def _heard(written: Future[object]) -> None:
+    if not written.cancelled():
+        written.exception()
+
+
+def _top(entries: Sequence[Entry]) -> set[str]:
+    """The steps that a run over these records comes to: not those in a call whose answer is there."""
+    inside = (Kind.TOOL, Kind.OPERATION)
+    answered = {entry.path for entry in entries if entry.kind in inside and entry.state is State.ANSWERED}
+    paths = {entry.path for entry in entries if entry.kind is not Kind.CANCEL and entry.target != ACCEPTED}
+    return {path for path in paths if answered.isdisjoint(above(path))}
+
+
+def above(path: str) -> list[str]:
+    """The paths that a path stands below."""
+    parts = path.split("/")
+    return ["/".join(parts[:depth]) for depth in range(1, len(parts))]
 
 
 _SERVED = "served"

@@ -146,7 +146,7 @@ class Places:
         found = self._nth(
             text,
             number,
-            lambda entry: entry.kind is not Kind.APPROVAL and name in (entry.target, entry.target.rpartition(".")[2]),
+            lambda entry: entry.kind is not Kind.APPROVAL and f".{entry.target}".endswith(f".{name}"),
         )
         if found is None or called == text:
             return found

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Mapping, Sequence
 
 from ael.data import replace
 from ael.durable.execute import options_of
-from ael.durable.fork import ForkJournal, fork_of
+from ael.durable.fork import ForkJournal, above, fork_of
 from ael.journal.durable import RunRow
 from ael.journal.entry import Entry, Header, Kind, State
 from ael.journal.store import RunJournal
@@ -58,7 +58,8 @@ async def requests(
     missing = asked.keys() - found.keys()
     if missing:
         # What a call did is not done again where its answer is there: for these the calls around them are.
-        around = {path for place in missing for path in _above(place)} & {entry.path for entry in entries}
+        calls = {entry.path for entry in entries if entry.kind in (Kind.TOOL, Kind.OPERATION)}
+        around = {path for place in missing for path in above(place)} & calls
         if around:
             found = {**await _pass(engine, row, input, pinned, entries, frozenset(around)), **found}
     return {path: one for path, one in found.items() if path in asked and asked[path] in ("", one.digest)}
@@ -88,8 +89,3 @@ async def _pass(
     run.inspect = inspect
     await run.outcome()
     return found
-
-
-def _above(path: str) -> list[str]:
-    parts = path.split("/")
-    return ["/".join(parts[:depth]) for depth in range(1, len(parts))]

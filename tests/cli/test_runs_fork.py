@@ -80,7 +80,7 @@ def test_a_changed_program_is_blocked_where_it_acts_otherwise(desk: Ael) -> None
         (("--set", "refund"), "`--set` is written `--set WHAT=JSON`, not `refund`"),
         (("--set", "refund={"), "`refund`: "),
         (("--set", "refund=7"), "this is no result of `main.refund`: expected String, got number 7"),
-        (("--set", "book.put=1"), "has no step"),
+        (("--set", "book.put=1"), "this is no result of `main.book.put`: expected null, got number 1"),
         (("--at", "end", "--model", "fast=x"), "the program has no model `fast`"),
         (("--at", "end", "--model", "fast"), "`--model` is written `--model NAME=MODEL`"),
     ],

@@ -8,18 +8,21 @@ from typing import Any
 import pytest
 
 from ael.data import replace
+from ael.durable.change import ChangeError
 from ael.durable.execute import Execution, new_owner
-from ael.durable.fork import Answer, Changes, ForkJournal, acts, fork_of
+from ael.durable.fork import Answer, Changes, Fork, ForkJournal, acts, fork_of
 from ael.durable.forking import forked
 from ael.journal.database import DatabaseStore
 from ael.journal.durable import RunRow
-from ael.journal.entry import Ending, Kind
+from ael.journal.entry import Ending, Entry, Header, Kind, State
+from ael.journal.memory import MemoryJournal
 from ael.run.bindings import Options
 from ael.run.outcome import Outcome
 from ael.run.ports import Decision
 from ael.run.store import MemoryStore
+from ael.types.fault import Fault
 from ael.types.signature import Repeat
-from ael.types.spec import ApprovalSpec, StoreSpec
+from ael.types.spec import ApprovalSpec, BudgetSpec, StoreSpec
 from ael.types.type import IntType
 from tests.journal.places import Place
 from tests.run.fakes import FakeApprover, call, calls, model, said
@@ -292,3 +295,128 @@ def test_what_acts_is_known_from_its_declaration() -> None:
     assert not acts(program, Kind.MODEL, "main.fast", frozenset())
     inner = replace(program.tools["main.mail"], body=total)
     assert not acts(replace(program, tools={"main.mail": inner}), Kind.TOOL, "main.mail", frozenset()), "its body is looked at"
+
+
+@pytest.mark.feature("B7", "K26")
+def test_a_refused_call_is_answered_so_and_takes_no_record(place: Place) -> None:
+    """A name that is not there, and arguments that do not fit: what refuses a call answers it, in this execution and the next."""
+
+    async def body(store: DatabaseStore) -> None:
+        world = World(total)
+        execution = world.execution(store, model(calls(call("pay", {"n": 5})), said("paid")))
+        row = await original(execution, {"q": "pay"}, "answer")
+        wrong = calls(call("steal", {"n": 5}, id="a"), call("pay", {"m": 5}, id="b"), call("pay", {"n": 5}, id="c"))
+        again = model(wrong, said("done"))
+        other = world.execution(store, again)
+        run = await forked(other, row, "answer/turn1")
+        outcome, journal = await gone_on(other, run)
+        assert value_of(outcome) == "done"
+        answers = again.asked[-1].messages[-1][1]
+        assert isinstance(answers, tuple)
+        assert [(one.is_error, one.content[:12]) for one in answers] == [
+            (True, 'no tool "ste'),
+            (True, "`m`: is not "),
+            (False, "105"),
+        ]
+        assert (len(journal.served), journal.blocked) == (1, [])
+        assert world.seen["pay"] == [5]
+        endings = [entry.ending for entry in await store.entries(run) if "/call" in entry.path and entry.ending is not None]
+        assert endings == [Ending.REFUSED, Ending.REFUSED, Ending.VALUE]
+
+    place.run(body)
+
+
+@pytest.mark.feature("B7", "A4.6", "K30")
+def test_a_fork_decides_no_and_never_yes_for_what_is_made(place: Place) -> None:
+    def decided(approved: bool, **arguments: object) -> Answer:
+        return Answer(Ending.VALUE, {"approved": approved, "by": "the fork", "reason": "why", "arguments": arguments or None})
+
+    async def body(store: DatabaseStore) -> None:
+        world = World(total, approval=True)
+        execution = world.execution(store, approver=FakeApprover(Decision(True, "ann")))
+        row = await original(execution)
+        asked = f"{await step(store, 'pay')}/approval"
+        for allow in ((), ("pay",)):
+            no = await forked(execution, row, asked, changes=Changes({asked: decided(False)}), allow=allow)
+            outcome, journal = await gone_on(execution, no)
+            assert fault_of(outcome).kind.value == "ApprovalDenied"
+            assert (journal.served, journal.blocked) == ([], [])
+        edited = await forked(execution, row, asked, changes=Changes({asked: decided(True, n=9)}))
+        outcome, _ = await gone_on(execution, edited)
+        assert fault_of(outcome).details["blocked"] is True, "the record has no call with these arguments"
+        yes = await forked(execution, row, asked, changes=Changes({asked: decided(True, n=2)}))
+        assert value_of((await gone_on(execution, yes))[0]) == 102
+        for name in ("pay", "main.pay"):
+            with pytest.raises(ChangeError, match=r"cannot approve a call of `main\.pay` that it makes for real"):
+                await forked(execution, row, asked, changes=Changes({asked: decided(True)}), allow=[name])
+        assert world.seen["pay"] == [2]
+
+    place.run(body)
+
+
+@pytest.mark.feature("B7", "A4.6")
+def test_an_approval_that_nobody_gave_is_decided_in_a_fork(place: Place) -> None:
+    async def body(store: DatabaseStore) -> None:
+        world = World(total, approval=True)
+        execution = world.execution(store)
+        row = await original(execution)
+        assert row.state.value == "parked"
+        asked = f"{await step(store, 'pay')}/approval"
+        no = Answer(Ending.VALUE, {"approved": False, "by": "the fork", "reason": "", "arguments": None})
+        outcome, _ = await gone_on(execution, await forked(execution, row, asked, changes=Changes({asked: no})))
+        assert fault_of(outcome).kind.value == "ApprovalDenied"
+        assert world.seen["pay"] == []
+
+    place.run(body)
+
+
+@pytest.mark.feature("B7", "K26")
+def test_a_call_that_is_held_back_never_begins_whatever_led_there() -> None:
+    """The last guard: even a call that nothing answered is not started."""
+    world = World(total)
+    header = Header("r2", "program", "main.main", "", "local", "ann", 0.0, None)
+    journal = ForkJournal(MemoryJournal().open(header), Fork("r1", ""), world.unit, frozenset())
+    entry = Entry("main/pay@0", State.PROPOSED, Kind.TOOL, "main.pay", "", "k", {"n": 1}, None, 0.0, 0.0)
+    journal.append(entry)
+    with pytest.raises(Fault, match="is blocked in a fork") as fault:
+        journal.append(entry._replace(state=State.STARTED, value=None))
+    assert fault.value.kind.value == "Denied"
+
+
+@pytest.mark.feature("B7", "A13.6", "D7")
+def test_a_node_that_a_model_is_offered_runs_anew_and_its_calls_are_served(place: Place) -> None:
+    async def body(store: DatabaseStore) -> None:
+        world = World(total)
+        outer = node("ask", parameter("q"), tools=["answer"])
+        world.unit = replace(world.unit, nodes={**world.unit.nodes, "main.ask": outer})
+        turns = (calls(call("delegate__answer", {"q": "pay"})), calls(call("pay", {"n": 5})), said("paid"), said("done"))
+        execution = world.execution(store, model(*turns))
+        row = await original(execution, {"q": "pay"}, "ask")
+        other = world.execution(store, model(*turns))
+        outcome, journal = await gone_on(other, await forked(other, row, "ask/turn1"))
+        assert value_of(outcome) == "done"
+        assert (len(journal.served), journal.blocked) == (1, [])
+        assert world.seen["pay"] == [5]
+
+    place.run(body)
+
+
+@pytest.mark.feature("A12.16")
+def test_the_input_and_the_budget_of_a_fork_are_its_own(place: Place) -> None:
+    async def body(store: DatabaseStore) -> None:
+        world = World(total)
+        execution = world.execution(store)
+        row = await original(execution)
+        first = await step(store, "rate")
+        more = await forked(
+            execution, row, first, changes=Changes(input={"n": 4}, budget=BudgetSpec(tool_calls=1)), allow=["pay"]
+        )
+        assert fault_of((await gone_on(execution, more))[0]).kind.value == "BudgetExhausted"
+        given = await store.given(more)
+        assert given is not None
+        assert (given[0], given[1]["budget"]) == ({"n": 4}, {"tool_calls": 1})
+        assert world.seen == {"rate": [1, 4], "pay": [2], "mail": [102]}
+        with pytest.raises(ChangeError, match="does not fit the parameters"):
+            await forked(execution, row, first, changes=Changes(input={"n": "four"}))
+
+    place.run(body)
