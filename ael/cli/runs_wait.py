@@ -6,7 +6,6 @@ import argparse
 import asyncio
 import time
 from collections.abc import Mapping
-from typing import cast
 
 from ael.cli.outcome import INTERRUPTED, PARKED, print_outcome
 from ael.cli.progress import json_text
@@ -14,7 +13,7 @@ from ael.cli.report import told
 from ael.cli.runs_open import Stopped, found, opened
 from ael.cli.runs_prune import seconds_of
 from ael.journal.durable import RunRow, RunState
-from ael.run.outcome import DeclaredError, Faulted, Outcome, Unsettled, Value
+from ael.run.outcome import of_json
 from ael.types.fault import FaultKind
 
 _LOOK = 0.2
@@ -54,18 +53,4 @@ def ending(row: RunRow, *, whole: bool) -> int:
         print(json_text(record))
         cancelled = record["outcome"] == "fault" and record["kind"] == FaultKind.CANCELLED.value
         return 0 if record["outcome"] == "value" else INTERRUPTED if cancelled else 1
-    return print_outcome(outcome_of(record), whole=False)
-
-
-def outcome_of(record: Mapping[str, object]) -> Outcome:
-    """The outcome that a store recorded (`ael.run.outcome.to_json`)."""
-    details = cast("Mapping[str, object]", record.get("details") or {})
-    match record["outcome"]:
-        case "value":
-            return Value(record["value"], record["value"])
-        case "error":
-            return DeclaredError(str(record["error"]), {}, record["value"])
-        case "uncertain":
-            return Unsettled(str(record["key"]), str(record["operation"]), str(record["step"]), details)
-        case _:
-            return Faulted(FaultKind(str(record["kind"])), str(record["message"]), details)
+    return print_outcome(of_json(record), whole=False)

@@ -12,6 +12,7 @@ from ael.data import dataclass, field
 from ael.durable.decide import still_waits
 from ael.durable.execute import Execution, Taken
 from ael.journal.durable import HandedBack, Held, RunRow, RunState, StoreError
+from ael.run.bindings import Options
 from ael.run.outcome import Outcome, Suspended
 from ael.run.run import Run
 
@@ -62,7 +63,8 @@ class Worker:
     `slots`: runs at once. `tenants`: the most runs of a tenant over all workers (see `DurableStore.claim`). `told` hears of each run that
     left this worker, `trouble` sentences about the store, about runs that nobody takes, and about one that keeps the others waiting.
     `keep`: seconds after which ended runs are forgotten, `keep_content` after which their content is; None for never. `drain`: seconds
-    that a run has to come to its next effect, once the worker is told to stop; None for as long as that takes.
+    that a run has to come to its next effect, once the worker is told to stop; None for as long as that takes. `options` gives what a run
+    goes on with, None: what it keeps (`options_of`), and no more.
     """
 
     executions: Mapping[str, Execution]
@@ -73,6 +75,7 @@ class Worker:
     keep: float | None = None
     drain: float | None = None
     keep_content: float | None = None
+    options: Callable[[Held], Options] | None = None
     counts: Counts = field(default_factory=Counts)
     _running: dict[str, tuple[Held, Run]] = field(default_factory=dict)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
@@ -200,7 +203,7 @@ class Worker:
             if differs := execution.differs(held):
                 await self._refuse(execution, held, differs)
                 return
-            run = execution.start(held)
+            run = execution.start(held, None if self.options is None else self.options(held))
             self._running[name] = (held, run)
             run.draining = self._stopping
             self._first.heart.attach(run)

@@ -34,6 +34,7 @@ def runs(state: State, binding: n.Binding) -> None:
     if made.get("redact") and made.get("evidence") != "redacted":
         note = "`full` shows every field, and `none` shows none"
         raise Wrong("AEL0814", "`redact` goes with `evidence: redacted`", place, note)
+    made["said"] = True
     match found.name:
         case "sqlite":
             path = _text(found)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ael.data import dataclass
+from ael.data import dataclass, field
 
 DEFAULT_PATH = ".ael/runs.db"
 """Where runs are kept that a deployment says nothing of, below its folder."""
@@ -21,6 +21,7 @@ class RunsBinding:
     form alone, or all but secrets. `redact`: the names of the fields that `redacted` hides; where there are some, it shows the others.
     `evidence_keep`: how long the content of a run that has ended is kept; None: as long as the run.
     `park_uncertain`: a run waits for a person to say what became of a call whose outcome is unknown.
+    `said`: whether the deployment says anything of its runs; a server keeps those of its callers only where it does.
     """
 
     kind: Literal["sqlite", "postgres", "memory"] = "sqlite"
@@ -36,3 +37,4 @@ class RunsBinding:
     evidence: Literal["none", "redacted", "full"] = "full"
     redact: tuple[str, ...] = ()
     evidence_keep: float | None = None
+    said: bool = field(default_factory=bool, compare=False)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import TypeAlias, assert_never
+from typing import TypeAlias, assert_never, cast
 
 from ael.data import dataclass, field
 from ael.run.park import Wait
@@ -136,6 +136,20 @@ def to_json(outcome: Outcome) -> dict[str, object]:
             assert_never(outcome)
     told["spent"] = outcome.spent.plain()
     return told
+
+
+def of_json(record: Mapping[str, object]) -> Outcome:
+    """The outcome of a run that ended, as a store kept it: the JSON of `to_json`, without what it cost and with values as JSON."""
+    details = cast("Mapping[str, object]", record.get("details") or {})
+    match record["outcome"]:
+        case "value":
+            return Value(record["value"], record["value"])
+        case "error":
+            return DeclaredError(str(record["error"]), {}, record["value"])
+        case "uncertain":
+            return Unsettled(str(record["key"]), str(record["operation"]), str(record["step"]), details)
+        case _:
+            return Faulted(FaultKind(str(record["kind"])), str(record["message"]), details)
 
 
 Ending: TypeAlias = Failure | Fault | Uncertain

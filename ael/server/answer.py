@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import assert_never
 
 from ael.net.redact import bounded
@@ -25,6 +25,7 @@ _MESSAGE = 2_000
 _FILES = 32
 _SHOWN = ("limit", "spender", "used", "of", "problems", "retry_after", "path")
 """The details of a fault that a caller may see. The others (transcripts, usage) are the operator's."""
+_WAITS = {"approval": "a person's approval", "uncertain": "a person who says what became of a call", "time": "its time"}
 
 
 def answer(tool: ExposedTool, run: str, outcome: Outcome) -> dict[str, object]:
@@ -53,13 +54,24 @@ def answer(tool: ExposedTool, run: str, outcome: Outcome) -> dict[str, object]:
             )
             return _error(said, told, run)
         case Suspended(waits=waits):
-            told = {"outcome": "parked", "run": run, "waits": [{"kind": wait.kind, "target": wait.target} for wait in waits]}
-            return _error(f"PARKED: the run {run} waits for {waits[0].kind} and goes on when it is there", told, run)
-        case Suspended(waits=waits):
-            told = {"outcome": "parked", "waits": [wait.kind for wait in waits]}
-            return _error("the call waits, and goes on later; its operator finds it by its run", told, run)
+            return unfinished(run, [wait.kind for wait in waits])
         case _:
             assert_never(outcome)
+
+
+def unfinished(run: str, waits: Sequence[str] = ()) -> dict[str, object]:
+    """The result of a call whose run goes on without it. `waits`: what the run is parked for, nothing where it is under way."""
+    told: dict[str, object] = {
+        "outcome": "parked" if waits else "running",
+        "run": run,
+        **({"waits": list(waits)} if waits else {}),
+    }
+    what = f"PARKED: the run {run} waits for {' and '.join(_WAITS.get(wait, wait) for wait in dict.fromkeys(waits))}"
+    said = (
+        f"{what if waits else f'UNFINISHED: the run {run} is under way'}, and goes on without this call. Do not do it again: "
+        "the same call under the same idempotency key gives its answer, and so does its operator."
+    )
+    return _error(said, told, run)
 
 
 def failed(

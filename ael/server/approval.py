@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from ael.run.ports import ApprovalRequest, Decision, Question
 from ael.run.role import not_a_member
-from ael.server.flight import Flight
+from ael.server.flight import Flight, Request, Unasked
 
 SCHEMA: Mapping[str, object] = {
     "type": "object",
@@ -48,11 +48,13 @@ class ServedApprover:
         if refusal is not None:
             return refusal
         if request.question is not None:
-            return await self._passed_on(flight, name, request.question)
+            return await passed_on(flight.request, request.question, self.seconds)
         if flight.request.elicit is not None:
             try:
                 async with asyncio.timeout(self.seconds):
                     return decision(name, await flight.request.elicit(question(request), SCHEMA))
+            except Unasked:
+                return Decision(False, name, "the client could not ask")
             except TimeoutError:
                 return Decision(False, name, f"nobody answered within {self.seconds:g} s")
         if flight.request.parks:
@@ -64,16 +66,40 @@ class ServedApprover:
                     flight.closed()
         return Decision(False, "nobody", "the client cannot ask anybody: it does not support elicitation")
 
-    async def _passed_on(self, flight: Flight, name: str, question: Question) -> Decision:
-        """What a server asks that the program calls goes to the person behind the client, as that server says it."""
-        if flight.request.elicit is None or question.url is not None:
-            return Decision(False, name, "the client cannot be asked what another server wants to know")
-        try:
-            async with asyncio.timeout(self.seconds):
-                answer = await flight.request.elicit(question.message, question.schema)
-        except TimeoutError:
-            return Decision(False, name, f"nobody answered within {self.seconds:g} s")
-        return Decision(answer is not None, name, "" if answer is not None else "the person declined", answer)
+
+class KeptApprover:
+    """Approvals of runs that are kept: none is given here, they wait in the store. What a server asks in the middle of a call cannot wait.
+
+    `waiting` gives the calls that wait for a run.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.waiting: Callable[[str], Sequence[Request]] = lambda run: ()
+
+    async def decide(self, request: ApprovalRequest) -> Decision | None:
+        """None, unless it is another server that asks: then the client's person is asked that at once."""
+        if request.question is None:
+            return None
+        asking = next((one for one in self.waiting(request.run) if one.elicit is not None), None)
+        if asking is None:
+            return Decision(False, "nobody", "nobody is there whom another server could ask")
+        return await passed_on(asking, request.question, self.seconds)
+
+
+async def passed_on(request: Request, asked: Question, seconds: float) -> Decision:
+    """What a server asks that the program calls goes to the person behind the client, as that server says it."""
+    name = request.caller.name
+    if request.elicit is None or asked.url is not None:
+        return Decision(False, name, "the client cannot be asked what another server wants to know")
+    try:
+        async with asyncio.timeout(seconds):
+            answer = await request.elicit(asked.message, asked.schema)
+    except Unasked:
+        return Decision(False, name, "the client could not ask")
+    except TimeoutError:
+        return Decision(False, name, f"nobody answered within {seconds:g} s")
+    return Decision(answer is not None, name, "" if answer is not None else "the person declined", answer)
 
 
 def question(request: ApprovalRequest) -> str:

@@ -7,6 +7,7 @@ import hmac
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from ael.durable.rights import caller_layer
 from ael.host import HostError
 from ael.project.serving import SECONDS, CallerBinding
 from ael.run.bindings import system_user
@@ -71,13 +72,17 @@ class Callers:
             if same is not None:
                 message = f"the callers `{same.name}` and `{binding.name}` have the same token"
                 raise HostError("AEL0876", message, "give each a token of its own")
-            layer = None if binding.grants is None else Layer(f"the caller `{binding.name}`", binding.grants)
+            layer = caller_layer(binding)
             period = None if binding.period is None else SECONDS[binding.period]
             made = Caller(binding.name, binding.tenant, layer, binding.budget, period, binding.concurrent, now)
             self._known.append((digest, made))
 
     def __bool__(self) -> bool:
         return bool(self._known)
+
+    def named(self, tenant: str, name: str) -> Caller | None:
+        """The caller of this name in this tenant."""
+        return next((one for _, one in self._known if (one.tenant, one.name) == (tenant, name)), None)
 
     def of(self, header: str | None) -> Caller | None:
         """The caller whom an `Authorization` header names; None for nobody."""

@@ -16,9 +16,13 @@ from ael.server.caller import Caller
 from ael.server.exposure import ExposedTool
 
 Elicit = Callable[[str, Mapping[str, object]], Awaitable[Mapping[str, object] | None]]
-"""Asks the person behind the client, with a message and the schema of the answer; None when they declined or cannot be asked."""
+"""Asks the person behind the client, with a message and the schema of the answer; None when they declined. Raises `Unasked`."""
 Report = Callable[[int, str], Awaitable[None]]
 """Tells the client how far a call is: a number that rises, and a few words."""
+
+
+class Unasked(Exception):
+    """The client did not ask its person: it cannot, or it is gone."""
 
 
 class Presence:

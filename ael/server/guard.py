@@ -191,21 +191,40 @@ EXCHANGE = "ael.exchange"
 
 
 class Exchange:
-    """One request and its answer. `on_left` is called when the client goes before it has the whole answer."""
+    """One request and its answer."""
 
     def __init__(self, body: bytes, receive: Receive, send: Send) -> None:
         self._body: bytes | None = body
         self._receive = receive
         self._send = send
         self.complete = False
-        self.on_left: Callable[[], None] | None = None
+        self.left = False
+        """Whether the client went before it had the whole answer."""
+        self._on_left: Callable[[], None] | None = None
 
     async def receive(self) -> Message:
         """The body at once, then what the client does: nothing but leave."""
         if self._body is not None:
             body, self._body = self._body, None
             return {"type": "http.request", "body": body, "more_body": False}
-        return await self._receive()
+        message = await self._receive()
+        if message["type"] == "http.disconnect":
+            # Told before the SDK hears of it: what it cancels then was not cancelled by the client.
+            self._leave()
+        return message
+
+    def tell(self, on_left: Callable[[], None]) -> None:
+        """Have `on_left` called when the client goes before it has the whole answer."""
+        self._on_left = on_left
+        if self.left:
+            on_left()
+
+    def _leave(self) -> None:
+        if self.complete or self.left:
+            return
+        self.left = True
+        if self._on_left is not None:
+            self._on_left()
 
     async def send(self, message: Message) -> None:
         """Pass a part of the answer on."""
@@ -215,8 +234,7 @@ class Exchange:
 
     def over(self) -> None:
         """The exchange has ended, one way or another."""
-        if not self.complete and self.on_left is not None:
-            self.on_left()
+        self._leave()
 
 
 def strict(body: bytes, limit: int) -> dict[str, Any]:

@@ -82,6 +82,7 @@ async def serve(
         limit_concurrency=listen.connections, timeout_graceful_shutdown=_LAST,
     )  # fmt: skip
     server = Server(config)
+    await calls.open()
     serving = asyncio.ensure_future(server.serve([bound]))
     stopped = asyncio.ensure_future(stop.wait())
     try:

@@ -59,5 +59,13 @@ def run_id(request: Request) -> str | None:
     return f"r{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
 
 
+def kept_id(request: Request, program: str) -> str | None:
+    """The id of the run of a keyed call in a store, which programs may share: one key of a caller is one run, whatever is called."""
+    if request.key is None:
+        return None
+    text = "\0".join((program, *_name(request)))
+    return f"r{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
+
+
 def _name(request: Request) -> tuple[str, str, str]:
     return request.caller.tenant, request.caller.name, request.key or ""

@@ -21,7 +21,7 @@ from ael import __version__
 from ael.server.caller import Caller
 from ael.server.calls import APPROVAL, Calls, InputRequired, StaleState
 from ael.server.exposure import ExposedTool, listing
-from ael.server.flight import Elicit, Report, Request
+from ael.server.flight import Elicit, Report, Request, Unasked
 from ael.server.guard import EXCHANGE, Exchange
 from ael.server.once import LONGEST_KEY
 from ael.types.canonical import EncodeError, digest
@@ -83,9 +83,9 @@ class Protocol:
         )
         exchange = ctx.request.scope.get(EXCHANGE) if ctx.request is not None else None
         if isinstance(exchange, Exchange):
-            # A client that loses its connection could not get the answer any more: nothing is kept for it to come back to. The SDK
-            # goes on with a call of the older protocol; a run that costs money and acts does not.
-            exchange.on_left = request.presence.leave
+            # What becomes of a run whose client loses its connection is for the calls to say; the SDK would go on with one of the older
+            # protocol, and cancel one of the newer.
+            exchange.tell(request.presence.leave)
         given = ctx.params or {}
         state = given.get("requestState") if modern else None
         if state is None:
@@ -156,7 +156,7 @@ def _elicit(ctx: Context) -> Elicit | None:
         try:
             found = await ctx.session.elicit_form(message, cast("dict[str, Any]", dict(schema)), ctx.request_id)
         except (MCPError, NoBackChannelError, ValidationError):
-            return None
+            raise Unasked from None
         return found.content or {} if found.action == "accept" else None
 
     return elicit

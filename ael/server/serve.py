@@ -14,10 +14,12 @@ from ael.net.redact import Redactor
 from ael.project.program import Opened
 from ael.project.serving import Listen
 from ael.server import http, stdio
-from ael.server.approval import ServedApprover
+from ael.server.approval import KeptApprover, ServedApprover
 from ael.server.caller import Caller, Callers, local_caller
 from ael.server.calls import Calls
 from ael.server.exposure import described, expose
+from ael.server.kept import KeptCalls
+from ael.server.memory import MemoryCalls
 from ael.server.protocol import Protocol
 from ael.server.stop import Stop
 
@@ -43,12 +45,19 @@ class Service:
 
 def prepare(opened: Opened, chosen: Sequence[str] = (), local: Caller | None = None) -> Service:
     """Bind everything, and know the tools and the callers. `local`: who calls where the transport knows nobody. Raises `HostError`."""
-    serving = opened.deployment.serving
+    deployment = opened.deployment
+    serving, seconds = deployment.serving, deployment.serving.listen.approval / 1000
     tools = expose(opened, chosen)
-    approver = ServedApprover(opened.deployment.roles, known=bool(serving.callers), seconds=serving.listen.approval / 1000)
-    host = open_host(opened, approver=approver, also=[caller.secret for caller in serving.callers.values()], exports=True)
+    kept = KeptApprover(seconds)
+    asking = ServedApprover(deployment.roles, known=bool(serving.callers), seconds=seconds)
+    # A deployment that says nothing of its runs does not have those of its callers kept: they end with their client, or the server.
+    durable = deployment.runs.said and deployment.runs.kind != "memory"
+    also = [caller.secret for caller in serving.callers.values()]
+    host = open_host(opened, approver=kept if durable else asking, also=also, durable=durable, exports=True)
     callers = Callers(serving.callers.values(), host.bindings.secrets, host.bindings.clock.now)
-    calls = Calls(host, serving.listen, approver)
+    calls: Calls = (
+        MemoryCalls(host, serving.listen, asking) if host.store is None else KeptCalls(host, serving.listen, kept, callers)
+    )
     name = opened.project.pack.name if opened.project.pack is not None else opened.program.main
     return Service(host, calls, callers, Protocol(name, tools, calls, local), serving.listen)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 import anyio
@@ -53,8 +53,9 @@ async def serve(protocol: Protocol, calls: Calls, size: int, source: int, target
     reader = threading.Thread(target=_read, args=(source, size, loop, lines), daemon=True)
     reader.start()
     options = protocol.server.create_initialization_options()
+    await calls.open()
     writer = asyncio.ensure_future(_write(outward, target))
-    feeder = asyncio.ensure_future(_feed(lines, inward, writing.clone(), size))
+    feeder = asyncio.ensure_future(_feed(lines, inward, writing.clone(), size, calls.leave))
     server = asyncio.ensure_future(protocol.server.run(reading, writing, options))
     stopped = asyncio.ensure_future(stop.wait())
     try:
@@ -77,8 +78,9 @@ async def _feed(
     inward: MemoryObjectSendStream[SessionMessage | Exception],
     answers: MemoryObjectSendStream[SessionMessage],
     size: int,
+    ended: Callable[[], None],
 ) -> None:
-    """Messages into the server; what is none is answered here."""
+    """Messages into the server; what is none is answered here. `ended` is called when the client has closed its end."""
     async with inward, answers:
         while True:
             line = await lines.get()
@@ -86,6 +88,8 @@ async def _feed(
                 await _complain(answers, types.INVALID_REQUEST, f"a message has at most {size:,} bytes")
                 continue
             if line == _ENDED:
+                # Told before the SDK hears of it: what it cancels then was not cancelled by the client.
+                ended()
                 return
             assert line is not None
             if not line.strip():

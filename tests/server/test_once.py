@@ -9,6 +9,7 @@ import pytest
 
 from ael.project.program import Opened
 from ael.server import once
+from ael.server.memory import MemoryCalls
 from tests.server.outside import Now, fresh
 from tests.server.support import modern_meta, opened, serving
 from tests.server.test_approval import FORM
@@ -124,6 +125,7 @@ def test_only_so_many_keys_are_kept(program: Opened, monkeypatch: pytest.MonkeyP
         async with serving(program) as served:
             for number in range(8):
                 await served.call("greet", {"name": "Ada"}, None, {"idempotencyKey": f"n{number}"})
+            assert isinstance(served.service.calls, MemoryCalls)
             assert len(served.service.calls._once._known) == 3
 
     asyncio.run(scenario())

@@ -1,0 +1,427 @@
+"""Calls whose runs are kept: approvals wait in the store, whoever decides first wakes the run, and a key finds it again (A4.5 to A4.12)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from ael.durable.decide import Open, decide, waiting
+from ael.durable.execute import execution_of
+from ael.durable.worker import Worker
+from ael.host import open_host
+from ael.journal.durable import DurableStore, RunRow, RunState
+from ael.project.program import Opened
+from ael.server.kept import KeptCalls
+from ael.server.waiting import mark
+from tests.journal.places import server
+from tests.postgres import PostgresServer
+from tests.server.outside import fresh
+from tests.server.support import TOKEN, Served, modern_meta, opened, serving
+from tests.server.test_approval import FORM, go_on
+from tests.server.test_approval import MAIN as PAYING
+from tests.server.test_callers import bearer
+from tests.server.test_calls import MAIN, result, told
+
+__all__ = ["server"]
+
+BOB = "bob-token-0123456789"
+WHO = (
+    'secret A = env("ALICE_TOKEN")\nsecret B = env("BOB_TOKEN")\n'
+    'caller alice = bearer(secret("A"), tenant: "acme")\ncaller bob = bearer(secret("B"), tenant: "acme")\n'
+)
+Make = Callable[..., Opened]
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def make(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
+    """Programs in one folder, whose runs are kept in one new store of each kind."""
+    runs = 'runs = sqlite("runs.db", lease: 1s)\n'
+    if request.param == "postgres":
+        postgres: PostgresServer = request.getfixturevalue("server")
+        monkeypatch.setenv("RUNS_DB", postgres.create(f"t{uuid4().hex}"))
+        runs = 'runs = postgres(secret("RUNS_DB"), lease: 1s)\nsecret RUNS_DB = env("RUNS_DB")\n'
+    monkeypatch.setenv("ALICE_TOKEN", TOKEN)
+    monkeypatch.setenv("BOB_TOKEN", BOB)
+    return lambda main=PAYING, deploy="": opened(tmp_path, main, runs + deploy)
+
+
+def store_of(served: Served) -> DurableStore:
+    assert isinstance(served.service.calls, KeptCalls)
+    return served.service.calls._store
+
+
+async def until(condition: Callable[[], Awaitable[Any]], seconds: float = 60.0) -> Any:
+    """Wait until something holds, and give it."""
+    async with asyncio.timeout(seconds):
+        while not (found := await condition()):
+            await asyncio.sleep(0.02)
+    return found
+
+
+async def alone(served: Served) -> None:
+    """Wait until the server has seen that no client waits any more."""
+    calls = served.service.calls
+    assert isinstance(calls, KeptCalls)
+
+    async def nobody() -> bool:
+        return not calls._watches and not calls._aside
+
+    await until(nobody)
+
+
+async def parked(store: DurableStore) -> list[Open]:
+    """What waits for a person, once something does."""
+    found: list[Open] = await until(lambda: waiting(store))
+    return found
+
+
+async def ended(store: DurableStore, run: str) -> RunRow:
+    """The row of a run, once it has ended."""
+
+    async def look() -> RunRow | None:
+        row = await store.find(run)
+        return row if row is not None and row.state is RunState.ENDED else None
+
+    found: RunRow = await until(look)
+    return found
+
+
+async def says(store: DurableStore, asked: Open, *, approved: bool = True, by: str = "ann", reason: str = "") -> None:
+    """Decide as `ael runs approve` and `deny` do."""
+    await decide(store, asked, approved=approved, by=by, reason=reason, arguments=None, members={}, now=asked.asked)
+
+
+KEY = {"idempotencyKey": "k-1"}
+
+
+@pytest.mark.feature("A4.5", "A4.6", "A4.11")
+def test_an_approval_parks_in_the_store_and_the_client_decides_by_coming_back(make: Make) -> None:
+    async def scenario() -> None:
+        async with serving(make()) as served:
+            asked = result(await served.call("send", {"amount": 5}, None, modern_meta(**FORM)))
+            assert asked["resultType"] == "input_required"
+            request: Any = asked["inputRequests"]
+            assert '"amount": 5' in request["approval"]["params"]["message"]
+            [one] = await waiting(store_of(served))
+            assert (one.row.state, one.row.owner, one.arguments) == (RunState.PARKED, "", {"amount": 5})
+            assert served.service.calls.in_flight == 0, "a run that waits has no task here"
+            done = (await go_on(served, str(asked["requestState"]), {"approve": True}))["result"]
+            assert done["structuredContent"] == {"result": 5}
+            again = (await go_on(served, str(asked["requestState"]), {"approve": True}))["result"]
+            assert again["structuredContent"] == {"result": 5}, "a lost reply is given again"
+            entries = await store_of(served).entries(one.run)
+            assert len([e for e in entries if e.target == "main.pay" and e.state.value == "started"]) == 1
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.feature("A4.8", "A4.11")
+def test_somebody_else_decides_while_the_client_waits_and_it_gets_its_answer(make: Make) -> None:
+    async def scenario() -> None:
+        async with serving(make()) as served:
+            # This client cannot ask anybody: it waits for who can.
+            call = asyncio.ensure_future(served.call("send", {"amount": 5}))
+            [asked] = await parked(store_of(served))
+            assert not call.done()
+            await says(store_of(served), asked)
+            assert result(await call)["structuredContent"] == {"result": 5}
+            denied = asyncio.ensure_future(served.call("send", {"amount": 6}))
+            [asked] = await parked(store_of(served))
+            await says(store_of(served), asked, approved=False, reason="too much")
+            assert "too much" in str(told(await denied)["message"])
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.feature("A4.10", "A4.11")
+def test_what_was_decided_first_holds_and_a_client_that_comes_later_gets_it(make: Make) -> None:
+    async def scenario() -> None:
+        async with serving(make()) as served:
+            first = result(await served.call("send", {"amount": 5}, None, modern_meta(**FORM)))
+            [asked] = await parked(store_of(served))
+            await says(store_of(served), asked, approved=False, reason="paid already")
+            denied = (await go_on(served, str(first["requestState"]), {"approve": True}))["result"]
+            assert "paid already" in denied["content"][0]["text"]
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.feature("A4.5", "A4.11")
+def test_a_decision_wakes_the_run_on_any_server_and_any_worker(make: Make) -> None:
+    async def scenario() -> None:
+        program = make()
+        async with serving(program) as first:
+            asked = result(await first.call("send", {"amount": 5}, None, modern_meta(**FORM)))
+            state = str(asked["requestState"])
+        # The server that began it is gone: another one takes the client's answer, and goes on.
+        async with serving(program) as second:
+            done = (await go_on(second, state, {"approve": True}))["result"]
+            assert done["structuredContent"] == {"result": 5}
+            asked = result(await second.call("send", {"amount": 7}, None, modern_meta(**FORM)))
+            run = str(asked["requestState"]).partition(".")[0]
+        async with open_host(program, durable=True) as host:
+            assert host.store is not None
+            await says(host.store, (await parked(host.store))[0])
+            await Worker({host.unit.digest: execution_of(host)}, 1).until_idle()
+            assert (await ended(host.store, run)).ending == "value"
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.feature("A4.8", "A4.11")
+@pytest.mark.parametrize("action", ["accept", "decline", "elsewhere"])
+def test_a_client_of_the_older_protocol_is_asked_over_its_stream(make: Make, action: str) -> None:
+    from mcp import ClientSession
+    from mcp.client.streamable_http import streamable_http_client
+    from mcp_types import ElicitRequestParams, ElicitResult
+
+    seen: list[str] = []
+
+    async def scenario() -> None:
+        never = asyncio.Event()
+
+        async def answer(context: object, params: ElicitRequestParams) -> ElicitResult:
+            seen.append(params.message)
+            if action == "elsewhere":
+                await never.wait()
+            return ElicitResult(action=action, content={"approve": True} if action == "accept" else None)  # type: ignore[arg-type]
+
+        async with (
+            serving(make()) as served,
+            streamable_http_client(served.url) as streams,
+            ClientSession(streams[0], streams[1], elicitation_callback=answer) as session,
+        ):
+            await session.initialize()
+            call = asyncio.ensure_future(session.call_tool("send", {"amount": 5}))
+            if action == "elsewhere":
+                [asked] = await parked(store_of(served))
+                while not seen:
+                    await asyncio.sleep(0.01)
+                await says(store_of(served), asked)
+            found = await call
+            assert found.is_error is (action == "decline")
+            assert len(seen) == 1
+            never.set()
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.feature("A4.8")
+def test_only_members_of_the_role_are_asked_and_decide(make: Make) -> None:
+    deploy = WHO + 'role finance = ["bob"]\nlisten = http(approval: 200ms)\n'
+
+    async def scenario() -> None:
+        async with serving(make(deploy=deploy)) as served:
+            meta = {**modern_meta(**FORM), **KEY}
+            waits = told(await served.call("much", {"amount": 5}, bearer(TOKEN), meta))
+            assert (waits["outcome"], waits["waits"]) == ("parked", ["approval"])
+            assert "goes on without this call" in str(waits["said"])
+            [one] = await parked(store_of(served))
+            assert one.row.header.caller == "alice"
+            # Alice makes the state up that she would have been given, had she been asked.
+            forged = await go_on(
+                served, f"{one.run}.{mark(one)}", {"approve": True}, tool="much", headers=bearer(TOKEN)
+            )  # fmt: skip
+            assert forged["error"]["code"] == -32602
+            assert await waiting(store_of(served)) == [one]
+            await decide(
+                store_of(served), one, approved=True, by="bob", reason="", arguments=None, members={"finance": ("bob",)},
+                now=one.asked, here=False,
+            )  # fmt: skip
+            assert result(await served.call("much", {"amount": 5}, bearer(TOKEN), meta))["structuredContent"] == {"result": 5}
+
+    asyncio.run(scenario())
+
+
+def test_a_state_fits_only_its_caller_tool_and_arguments(make: Make) -> None:
+    async def scenario() -> None:
+        async with serving(make(deploy=WHO)) as served:
+            asked = result(await served.call("send", {"amount": 5}, bearer(TOKEN), modern_meta(**FORM)))
+            state = str(asked["requestState"])
+            for wrong in [
+                await go_on(served, state, {"approve": True}, amount=500, headers=bearer(TOKEN)),
+                await go_on(served, state, {"approve": True}, headers=bearer(BOB)),
+                await go_on(served, state, {"approve": True}, tool="much", headers=bearer(TOKEN)),
+                await go_on(served, "r0.x", {"approve": True}, headers=bearer(TOKEN)),
+                await go_on(served, "", {"approve": True}, headers=bearer(TOKEN)),
+            ]:
+                assert wrong["error"]["code"] == -32602
+            # Of the run, but of no question that is open: it is asked again.
+            again = (await go_on(served, f"{state.partition('.')[0]}.x", {"approve": True}, headers=bearer(TOKEN)))["result"]
+            assert again["requestState"] == state
+            done = await go_on(served, state, {"approve": True}, headers=bearer(TOKEN))
+            assert done["result"]["structuredContent"] == {"result": 5}
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.feature("A4.5")
+def test_approvals_beside_each_other_are_asked_one_after_another(make: Make) -> None:
+    async def scenario() -> None:
+        async with serving(make()) as served:
+            first = result(await served.call("twice", {"amount": 5}, None, modern_meta(**FORM)))
+            second = (await go_on(served, str(first["requestState"]), {"approve": True}, tool="twice"))["result"]
+            assert second["resultType"] == "input_required"
+            assert second["requestState"] != first["requestState"]
+            done = (await go_on(served, second["requestState"], {"approve": True}, tool="twice"))["result"]
+            assert done["structuredContent"] == {"result": [5, 6]}
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.feature("A4.10")
+def test_after_the_time_for_a_decision_the_run_goes_on_with_a_no(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        deploy = 'runs = sqlite("runs.db", approval: 1s)\n'
+        async with serving(opened(tmp_path, PAYING, deploy)) as served:
+            denied = told(await served.call("send", {"amount": 5}))
+            assert denied["fault"] == "ApprovalDenied"
+            assert "there was no decision within 1 s" in str(denied["message"])
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.feature("A8.9")
+def test_the_same_key_gives_the_recorded_answer_from_another_server(make: Make) -> None:
+    state = fresh()
+    state.release.set()
+
+    async def scenario() -> None:
+        program = make(MAIN)
+        async with serving(program) as served:
+            first = result(await served.call("wait", {}, None, KEY))
+            lost = told(await served.call("send", {}, None, {"idempotencyKey": "s"}))
+            broken = told(await served.call("broken", {}, None, {"idempotencyKey": "b"}))
+        async with serving(program) as served:
+            again = result(await served.call("wait", {}, await served.open(), KEY))
+            assert again["structuredContent"] == first["structuredContent"] == {"result": 1}
+            assert again["_meta"]["ael/run"] == first["_meta"]["ael/run"]  # type: ignore[index]
+            assert told(await served.call("send", {}, None, {"idempotencyKey": "s"})) == lost
+            assert lost["outcome"] == "uncertain"
+            # A fault stands as well: what was done before it would be done again under another try.
+            assert told(await served.call("broken", {}, None, {"idempotencyKey": "b"})) == broken
+            for tool, arguments in (("wait", {}), ("greet", {"name": "Bob"})):
+                other = await served.call(tool, arguments, None, {"idempotencyKey": "s"})
+                assert "this key names another call" in str(told(other)["message"])
+        assert state.done == 1
+
+    asyncio.run(scenario())
+
+
+def test_many_at_once_with_one_key_are_one_call_over_two_servers(make: Make) -> None:
+    state = fresh()
+
+    async def scenario() -> None:
+        program = make(MAIN)
+        async with serving(program) as one, serving(program) as other:
+            calls = [asyncio.ensure_future((one, other)[n % 2].call("wait", {}, None, KEY)) for n in range(8)]
+            await state.entered.wait()
+            state.release.set()
+            assert {str(result(await call)["structuredContent"]) for call in calls} == {"{'result': 1}"}
+            assert (state.most, state.done) == (1, 1)
+
+    asyncio.run(scenario())
+
+
+def test_a_client_that_goes_away_finds_its_run_by_its_key(make: Make) -> None:
+    state = fresh()
+
+    async def scenario() -> None:
+        async with serving(make(MAIN)) as served:
+            first = asyncio.ensure_future(served.call("wait", {}, None, KEY))
+            await state.entered.wait()
+            first.cancel()
+            await alone(served)
+            state.release.set()
+            assert result(await served.call("wait", {}, None, KEY))["structuredContent"] == {"result": 1}
+            assert (state.cancelled, state.done) == (0, 1)
+
+    asyncio.run(scenario())
+
+
+def test_without_a_key_a_client_that_goes_away_ends_its_run(make: Make) -> None:
+    state = fresh()
+
+    async def scenario() -> None:
+        async with serving(make(MAIN)) as served:
+            first = asyncio.ensure_future(served.call("wait"))
+            await state.entered.wait()
+            first.cancel()
+
+            async def gone() -> bool:
+                return state.cancelled == 1
+
+            await until(gone)
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.feature("A4.11")
+@pytest.mark.parametrize("key", [KEY, {}])
+def test_a_parked_run_survives_its_client(make: Make, key: dict[str, object]) -> None:
+    async def scenario() -> None:
+        async with serving(make()) as served:
+            first = asyncio.ensure_future(served.call("send", {"amount": 5}, None, key))
+            [asked] = await parked(store_of(served))
+            first.cancel()
+            await alone(served)
+            assert [one.run for one in await waiting(store_of(served))] == [asked.run]
+            await says(store_of(served), asked)
+            row = await ended(store_of(served), asked.run)
+            assert row.ending == "value"
+            if key:
+                assert result(await served.call("send", {"amount": 5}, None, key))["structuredContent"] == {"result": 5}
+
+    asyncio.run(scenario())
+
+
+def test_a_client_that_cancels_ends_its_run_parked_or_not(make: Make) -> None:
+    async def scenario() -> None:
+        async with serving(make()) as served:
+            session = await served.open()
+            message = served.message("tools/call", {"name": "send", "arguments": {"amount": 5}, "_meta": KEY})
+            call = asyncio.ensure_future(served.post(message, session))
+            [asked] = await parked(store_of(served))
+            await served.post(
+                {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": message["id"]}}, session
+            )
+            row = await ended(store_of(served), asked.run)
+            assert isinstance(row.outcome, dict)
+            assert (row.outcome["kind"], row.outcome["message"]) == ("Cancelled", "the client cancelled the call")
+            call.cancel()
+
+    asyncio.run(scenario())
+
+
+def test_the_end_of_a_server_gives_its_runs_to_another(make: Make) -> None:
+    state = fresh()
+
+    async def scenario() -> None:
+        program = make(MAIN, "listen = http(drain: 50ms)\n")
+        async with serving(program) as served:
+            call = asyncio.ensure_future(served.call("wait", {}, None, KEY))
+            await state.entered.wait()
+            served.stop.set()
+            left = told(await call)
+            assert left["outcome"] == "running"
+            assert "Do not do it again" in str(left["said"])
+        state.release.set()
+        async with serving(program) as served:
+            assert result(await served.call("wait", {}, None, KEY))["structuredContent"] == {"result": 1}
+        assert state.done == 1
+
+    asyncio.run(scenario())
+
+
+def test_a_deployment_that_says_nothing_keeps_nothing(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with serving(opened(tmp_path, PAYING)) as served:
+            result(await served.call("send", {"amount": 5}, None, modern_meta(**FORM)))
+        assert not (tmp_path / ".ael").exists()
+
+    asyncio.run(scenario())
