@@ -66,7 +66,7 @@ def told(span: Span, call_id: str | None) -> Told:
         case "run":
             name, kind = _operation(found, "invoke_workflow", short), SpanKind.INTERNAL
             found["gen_ai.workflow.name"] = short
-        case "node":
+        case "node" | "agent":
             name, kind = _operation(found, "invoke_agent", short), SpanKind.INTERNAL
             found["gen_ai.agent.name"] = short
         case "turn":

@@ -21,7 +21,8 @@ from ael.run.conversation import Request
 from ael.run.ports import Span
 from ael.run.trace import Masker
 
-_VISIT = re.compile(r"(?P<name>.+)@\d+(?:#\d+)?")
+_VISIT = re.compile(r"(?P<name>.+?)(?:@\d+(?:#\d+)?|#\d+(?:\[\d+\])?)")
+"""A visit of a node: from code (`answer@2#3`: the third from this place), or of an agent (`answer#3`, `research#1[4]` for an item)."""
 _ATTEMPT = re.compile(r"~(\d+)$")
 _TURN = re.compile(r"turn\d+")
 _INSIDE = frozenset({"node", "tool", "operation"})
