@@ -19,7 +19,7 @@ class RunStarted:
 
 @dataclass(frozen=True, slots=True)
 class RunFinished:
-    """`ending` is `value`, `error`, `fault` or `uncertain`; `seconds` of wall time."""
+    """`ending` is `value`, `error`, `fault`, `uncertain` or `parked`; `seconds` of wall time."""
 
     run: str
     ending: str

@@ -17,6 +17,7 @@ from ael.run.given_up import GivenUp
 from ael.run.loop import Visit
 from ael.run.message import system_text, user_text
 from ael.run.offer import Offered
+from ael.run.park import Parked
 from ael.run.ports import ModelProvider, OutputShape
 from ael.run.run import Run
 from ael.run.scope import Scope
@@ -109,6 +110,9 @@ class NodePlan:
             raise
         except Uncertain:
             ending = "uncertain"
+            raise
+        except Parked:
+            ending = "parked"
             raise
         finally:
             run.clear()

@@ -425,3 +425,40 @@ def test_a_deployment_that_says_nothing_keeps_nothing(tmp_path: Path) -> None:
         assert not (tmp_path / ".ael").exists()
 
     asyncio.run(scenario())
+
+
+@pytest.mark.feature("A5.1")
+def test_a_run_that_was_parked_is_booked_once_on_its_callers_account(make: Make) -> None:
+    deploy = WHO.replace('"acme")\ncaller bob', '"acme") budget tool_calls 2\ncaller bob')
+
+    async def scenario() -> None:
+        async with serving(make(deploy=deploy)) as served:
+            alice = served.service.callers.named("acme", "alice")
+            assert alice is not None
+            assert alice.account is not None
+            asked = result(await served.call("send", {"amount": 5}, bearer(TOKEN), modern_meta(**FORM)))
+            assert alice.account.tool_calls == 1, "it counts while the run is parked"
+            done = (await go_on(served, str(asked["requestState"]), {"approve": True}, headers=bearer(TOKEN)))["result"]
+            assert done["structuredContent"] == {"result": 5}
+            assert alice.account.tool_calls == 1
+            await served.call("send", {"amount": 5}, bearer(TOKEN), modern_meta(**FORM))
+            spent = told(await served.call("send", {"amount": 5}, bearer(TOKEN), modern_meta(**FORM)))
+            assert (spent["fault"], alice.account.tool_calls) == ("BudgetExhausted", 2)
+
+    asyncio.run(scenario())
+
+
+def test_a_client_is_told_how_far_a_kept_run_is_also_when_it_goes_on(make: Make) -> None:
+    async def scenario() -> None:
+        async with serving(make()) as served:
+            meta = {"progressToken": "p"}
+            call = asyncio.ensure_future(served.call("send", {"amount": 5}, await served.open(), meta))
+            [asked] = await parked(store_of(served))
+            await says(store_of(served), asked)
+            said = [message["params"]["message"] for message in (await call).messages if "params" in message]
+            assert said == [
+                *("node send", "tool pay: waits for an approval", "node send: parked"),
+                *("node send", "node send: value"),
+            ]
+
+    asyncio.run(scenario())
