@@ -14,7 +14,6 @@ from functools import partial
 
 from ael.run.codec import snapshot
 from ael.run.ports import CallContext
-from ael.run.run import Run
 from ael.run.scope import Scope
 from ael.run.step import Step
 from ael.run.trace import child_of
@@ -49,7 +48,7 @@ class Extern:
                 result = self.function(**given)
                 assert inspect.isawaitable(result)
                 return snapshot(await result)
-            return snapshot(await in_thread(scope.run, partial(self.function, **given), stopped))
+            return snapshot(await in_thread(scope.run.hold, partial(self.function, **given), stopped))
         except (TimeoutError, ConnectionError) as error:
             kind = FaultKind.TIMEOUT if isinstance(error, TimeoutError) else FaultKind.DISCONNECTED
             raise Fault(kind, f"`{step.target}` lost its connection: {type(error).__name__}") from error
@@ -100,8 +99,13 @@ def context_of(scope: Scope, step: Step, permission: str | None, cancelled: Call
     )
 
 
-async def in_thread(run: Run, function: Callable[[], object], stopped: threading.Event) -> object:
-    """Run `function` in a daemon thread of its own, so that one that hangs keeps neither the loop nor the process."""
+async def in_thread(
+    hold: Callable[[asyncio.Future[object]], None], function: Callable[[], object], stopped: threading.Event
+) -> object:
+    """Run `function` in a daemon thread of its own, so that one that hangs keeps neither the loop nor the process.
+
+    One that is given up is told so by `stopped`, and handed to `hold`, which may wait for its end.
+    """
     loop = asyncio.get_running_loop()
     future: asyncio.Future[object] = loop.create_future()
 
@@ -136,7 +140,7 @@ async def in_thread(run: Run, function: Callable[[], object], stopped: threading
         stopped.set()
         if not future.done():
             future.add_done_callback(_seen)
-            run.hold(future)
+            hold(future)
         raise
 
 

@@ -9,6 +9,7 @@ from ael.run.node import CodeNodePlan, ModelNodePlan, NodePlan
 from ael.run.offer import Offered, OfferedTool
 from ael.run.permission import closed
 from ael.run.placed import PlacedOperation
+from ael.run.provided import PythonOperation
 from ael.run.service import STORE_OPERATIONS, OperationPlan, StorePlan
 from ael.run.tool import ToolPlan
 from ael.run.world import Plan, World, short
@@ -76,6 +77,9 @@ class Plans(dict[str, Plan]):
         """An operation with its provider: the one that the deployment names, else the only one there is."""
         world = self._world
         unit = world.unit
+        function = world.bindings.operations.get(name)
+        if function is not None:
+            return PythonOperation(world, unit.operations[name], short(name), function)
         service, _, own = name.rpartition(".")
         providers = [provide for provide in unit.provides.values() if provide.spec.service == service]
         chosen = world.bindings.provides.get(service)
