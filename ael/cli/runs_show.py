@@ -59,7 +59,12 @@ def _lines(seen: Seen, limit: float | None, now: float) -> Iterator[str]:
     row, entries, pinned = seen.row, seen.entries, seen.pinned
     yield from _head(seen)
     if row.outcome is not None:
-        yield f"outcome  {clean(cut(json_text(row.outcome, indent=None)))}"
+        told_ = (
+            {word: value for word, value in row.outcome.items() if word != "spent"}
+            if isinstance(row.outcome, Mapping)
+            else row.outcome
+        )
+        yield f"outcome  {clean(cut(json_text(told_, indent=None)))}"
     told = list(effects(entries))
     if told:
         yield ""
@@ -117,6 +122,8 @@ def _turn(entry: Entry, pinned: Mapping[str, object]) -> str:
     failed = f" after {len(told) - 1} that failed ({', '.join(told[:-1])})" if len(told) > 1 else ""
     said = [f"calls {', '.join(call[1] for call in record['calls'])}"] if record["calls"] else []
     said += [f"final {cut(_text(record['final']))}"] if record["final"] is not None else []
+    if not said and record["text"]:
+        said = [f"says {cut(_text(record['text']))}"]
     return f"  {told[-1]}{failed}  {'; '.join(said)}".rstrip()
 
 

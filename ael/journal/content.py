@@ -71,7 +71,8 @@ def _left(entry: Entry) -> object:
         case Kind.MODEL:
             return {word: value[word] for word in _TURN if word in value}
         case Kind.APPROVAL if entry.state is State.PROPOSED:
-            return {"role": value.get("role")}
+            # Why it was asked is a sentence of the run time. What a server asks is its own, and goes.
+            return {word: value[word] for word in ("role", "reason") if word in value}
         case Kind.APPROVAL:
             # That a person changed the arguments is no content; what to is.
             edited: object = None if value.get("arguments") is None else {}

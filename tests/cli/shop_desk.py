@@ -57,7 +57,7 @@ node sell(name: String(max: 20), at: Int) -> String(max: 80) fails Uncertain
   instructions "Sell it."
 }
 
-node main(name: String(max: 20) = "pen") -> String fails Uncertain
+node main(name: String(max: 20) = "kettle") -> String fails Uncertain
   grants shop.sell
 {
   let day = now()
@@ -68,12 +68,12 @@ node main(name: String(max: 20) = "pen") -> String fails Uncertain
   sold.put(name, Item(name: name, price: 1.50))
   let said = try sell(name, cost)
   let known = sold.has(name)
-  tell("${said} ${known} ${day.year()}")
+  tell("${said} ${known} ${day.year() > 2000}")
   "${said} ${id.length()}"
 }
 """
 SHOP = """\
-PRICE = {"pen": 5, "car": 50}
+PRICE = {"kettle": 5, "car": 50}
 
 
 def _note(line):
@@ -83,7 +83,7 @@ def _note(line):
 
 def price(name):
     _note(f"price {name}")
-    return PRICE[name]
+    return PRICE.get(name, 5)
 
 
 def charge(name, amount):
@@ -95,7 +95,7 @@ def tell(text):
     _note(f"tell {text}")
     return "told"
 """
-TURNS = [{"calls": [{"call": "charge", "with": {"name": "pen", "amount": 5}}]}, {"final": "sold for 5"}]
+TURNS = [{"calls": [{"call": "charge", "with": {"name": "kettle", "amount": 5}}]}, {"final": "sold for 5"}]
 FILES: Mapping[str, str] = {
     "main.ael": MAIN,
     "pack.ael": 'pack shop {\n  version "1.0"\n  extern "shop_of_forks_tests"\n}\n',

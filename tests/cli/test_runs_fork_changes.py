@@ -8,16 +8,16 @@ import pytest
 
 from tests.cli.conftest import Ael
 from tests.cli.runs_desk import shown
-from tests.cli.shop_desk import FILES, MAIN, outside, sold
+from tests.cli.shop_desk import FILES, outside, sold
 
 
 @pytest.fixture
 def files() -> dict[str, str]:
-    """The shop on a day that is always the same: what it tells its customers is in the record."""
-    return {**FILES, "main.ael": MAIN.replace(" ${day.year()}", " ${day.year() > 2000}")}
+    """The shop, for a test to change."""
+    return dict(FILES)
 
 
-FIRST = ["price pen", "charge pen 5", "tell sold for 5 true true"]
+FIRST = ["price kettle", "charge kettle 5", "tell sold for 5 true true"]
 
 
 @pytest.mark.feature("B7", "A12.16", "D7", "K26")
@@ -32,14 +32,14 @@ FIRST = ["price pen", "charge pen 5", "tell sold for 5 true true"]
         ('charge.fault="Unavailable"', "sold for 5 20", []),
         ('charge.fault={"kind": "ToolFailed", "message": "no money"}', "sold for 5 20", []),
         # What a model said: its result, its calls. `charge` is served where it was made so, and blocked where it was not.
-        ('turn:1.calls=[{"name": "charge", "arguments": {"name": "pen", "amount": 5}}]', "sold for 5 20", []),
-        ('turn:1.calls=[{"name": "charge", "arguments": {"name": "pen", "amount": 9}}]', "sold for 5 20", []),
+        ('turn:1.calls=[{"name": "charge", "arguments": {"name": "kettle", "amount": 5}}]', "sold for 5 20", []),
+        ('turn:1.calls=[{"name": "charge", "arguments": {"name": "kettle", "amount": 9}}]', "sold for 5 20", []),
         ('turn:1.calls=[{"name": "charge", "arguments": {}}]', "sold for 5 20", []),
         ('turn:1.calls=[{"name": "steal", "arguments": {}}]', "sold for 5 20", []),
         ('turn:last="sold for 5"', "sold for 5 20", []),
         # A time, an id: what comes after that only reads is made anew.
-        ('now="2020-02-29T12:00:00Z"', "sold for 5 20", ["price pen"]),
-        ('new_id="abc"', "sold for 5 3", ["price pen"]),
+        ('now="2020-02-29T12:00:00Z"', "sold for 5 20", ["price kettle"]),
+        ('new_id="abc"', "sold for 5 3", ["price kettle"]),
         # A store.
         ("sold.has=true", "sold for 5 20", []),
     ],
@@ -63,7 +63,7 @@ def test_an_answer_is_replaced_and_nothing_takes_effect_again(
         (("--set", 'turn:last="gone"'), "Denied: `tell` is blocked in a fork", []),
         (("--set", 'input.name="car"'), "Denied: `sold.put` is blocked in a fork", ["price car"]),
         (("--set", 'input={"name": "car"}'), "Denied: `sold.put` is blocked in a fork", ["price car"]),
-        (("--set", 'now="1999-01-01T00:00:00Z"'), "Denied: `tell` is blocked in a fork", ["price pen"]),
+        (("--set", 'now="1999-01-01T00:00:00Z"'), "Denied: `tell` is blocked in a fork", ["price kettle"]),
         (("--at", "turn:1", "--set", "budget.steps=1"), "BudgetExhausted: the run has used 1 of 1 model steps", []),
         (("--set", 'charge.uncertain="the line is dead"'), "charge may or may not have taken effect", []),
         (("--set", 'turn:1.fault="ModelRefused"'), "ModelRefused: `main.clerk` failed in this fork", []),
@@ -87,7 +87,7 @@ def test_an_idempotent_extern_writes_and_is_made_only_where_it_is_allowed(ael: A
     assert ael("runs", "fork", run, "--set", "sold.has=false", "--allow", "tell").code == 0
     assert outside(ael) == [*FIRST, "tell sold for 5 false true"]
     assert ael("runs", "fork", run, "--at", "price", "--allow", "sold.put").code == 0
-    assert outside(ael)[4:] == ["price pen"], "`price` is declared to read only: it is made anew without being allowed"
+    assert outside(ael)[4:] == ["price kettle"], "`price` is declared to read only: it is made anew without being allowed"
 
 
 @pytest.mark.feature("A12.16", "A4.6", "K30")
