@@ -39,9 +39,9 @@ class Bindings:
     gets a `CallContext` there. `operations`: operation -> the same, for a service that the host itself provides. `provides`: service ->
     the `provide` that serves it, where there is more than one; `placements`: service (or node) -> where it runs, if not in the process.
     `script`: how a test's `script model [ … ]` becomes a provider; None for the script of an MCP tool, which is with its server.
-    `approval_timeout`: seconds that a person has for a decision, None for as long as it takes. `parks_uncertain`: a run that can be parked waits for a person
-    to say what became of a call whose outcome is unknown. `operator` is the deployment's allow-list, a layer of every
-    run. Sizes are bytes.
+    `approval_timeout`: seconds that a person has for a decision, None for as long as it takes. `parks_uncertain`: a run that can be
+    parked waits for a person to say what became of a call whose outcome is unknown. `operator` is the deployment's allow-list, a layer of
+    every run. Sizes are bytes.
     """
 
     models: Mapping[str, BoundModel] = field(default_factory=dict)
