@@ -29,8 +29,10 @@ from ael.run.bindings import Bindings, BoundModel
 from ael.run.clock import SystemClock
 from ael.run.engine import Engine
 from ael.run.permission import Layer
+from ael.run.placement import Placement
 from ael.run.ports import Approver, Clock, ModelProvider, RemoteServer, Sink, StorePort
 from ael.run.store import MemoryStore, SqliteStore
+from ael.types.value import Secret
 
 __all__ = ["Host", "HostError", "open_host", "open_preview"]
 
@@ -52,9 +54,10 @@ class Host:
 
     async def close(self) -> None:
         """Release connections, child processes and files. Never fails: what cannot be closed is gone anyway."""
-        closing: list[ModelProvider | StorePort | RemoteServer | DurableStore] = [
+        closing: list[ModelProvider | StorePort | RemoteServer | Placement | DurableStore] = [
             *([self.store] if self.store is not None else []),
             *self.bindings.servers.values(),
+            *self.bindings.placements.values(),
             *self._providers,
             *self._stores,
         ]
@@ -84,21 +87,29 @@ def open_host(
     script: Callable[[str, Sequence[object]], ModelProvider | None] | None = None,
     models: Mapping[str, BoundModel] | None = None,
     servers: Mapping[str, RemoteServer] | None = None,
+    functions: Mapping[str, Callable[..., object]] | None = None,
+    operations: Mapping[str, Callable[..., object]] | None = None,
     also: Sequence[str] = (),
     durable: bool = False,
     exports: bool | None = None,
     otel: bool = False,
+    peers: Mapping[str, list[str]] | None = None,
+    peer_token: Secret | None = None,
 ) -> Host:
     """Bind everything that `entry` (None: the whole program) can reach.
 
-    `models` and `servers` replace those of the deployment (tests do that), `script` makes a provider of a `script` statement, `also`
+    `models` and `servers` replace those of the deployment (tests do that), `script` makes a provider of a `script` statement.
+    `functions` are the bodies of `extern` tools in place of what these name, `operations` those of services that the host provides. `also`
     names secrets that are read although no binding needs them. `durable`: runs are kept where the deployment says. `exports`: traces are
-    sent where it says (None: of durable runs); `otel`: also where OpenTelemetry's variables say.
+    sent where it says (None: of durable runs); `otel`: also where OpenTelemetry's variables say. `peers`: the sockets of placements whose
+    processes another process of the program keeps up, which `peer_token` lets in.
     Raises `HostError`. Nothing is sent and no file is written yet.
     """
     program, deployment = opened.program, opened.deployment
     unit = lower(program)
-    names = frozenset(program.declarations) | frozenset(program.tools) if entry is None else reachable(program, entry)
+    elsewhere = {*deployment.placements, *(name.rpartition(".")[0] for name in operations or {})}
+    everything = frozenset(program.declarations) | frozenset(program.tools)
+    names = everything if entry is None else reachable(program, entry, elsewhere)
     secrets = Secrets(deployment)
     for secret in also:
         secrets.get(secret)
@@ -112,9 +123,11 @@ def open_host(
     bindings = Bindings(
         models=bound,
         stores=stores,
-        externs=_externs(opened, names),
+        externs=_externs(opened, names, functions or {}),
+        operations=operations or {},
         servers=_servers(opened, names, secrets, clock) if servers is None else dict(servers),
         provides=deployment.services,
+        placements=_placements(opened, names, secrets, clock, peers or {}, peer_token),
         tools=deployment.tools,
         approver=approver,
         approval_timeout=deployment.runs.approval,
@@ -185,12 +198,27 @@ def _servers(opened: Opened, names: frozenset[str], secrets: Secrets, clock: Clo
     return bound
 
 
-def _externs(opened: Opened, names: frozenset[str]) -> dict[str, Callable[..., object]]:
+def _placements(
+    opened: Opened, names: frozenset[str], secrets: Secrets, clock: Clock, peers: Mapping[str, list[str]], token: Secret | None
+) -> dict[str, Placement]:
+    """The services and nodes that are reached and run elsewhere. What carries calls there is loaded only where there are some."""
+    owners = {name.rpartition(".")[0] for name in names} | names
+    wanted = opened.deployment.placements.keys() & owners
+    if not wanted:
+        return {}
+    bind = import_module("ael.hosting.placements").bind_placements
+    bound: dict[str, Placement] = bind(opened, frozenset(wanted), secrets, clock, peers, token)
+    return bound
+
+
+def _externs(
+    opened: Opened, names: frozenset[str], given: Mapping[str, Callable[..., object]]
+) -> dict[str, Callable[..., object]]:
     """The Python functions behind `extern` tools. Raises `HostError` before anything runs (feature A1.18)."""
-    found: dict[str, Callable[..., object]] = {}
+    found = dict(given)
     root = str(opened.project.root.resolve())
     for name, spec in opened.program.tools.items():
-        if spec.extern is None or name not in names:
+        if spec.extern is None or name not in names or name in found:
             continue
         module, _, function = spec.extern.partition(":")
         if root not in sys.path:

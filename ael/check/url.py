@@ -39,11 +39,11 @@ def names_credential(name: str) -> bool:
     return any(word in _CREDENTIALS or word.removesuffix("s") in _CREDENTIALS for word in words)
 
 
-def url_problem(url: str, hosts: Collection[str] | None) -> UrlProblem | None:
+def url_problem(url: str, hosts: Collection[str] | None, what: str = "an MCP server") -> UrlProblem | None:
     """What keeps `url` from being the address of a server; None when nothing does.
 
     `hosts` are those that the deployment lists as private (`localhost`, `localhost:8080`); None where that is not known yet, and then
-    only the form is looked at. Rules: mcp.md ("URLs are guarded") and feature A9.17.
+    only the form is looked at. `what` is there. Rules: mcp.md ("URLs are guarded") and feature A9.17.
     """
     if any(not 32 < ord(c) < 127 or c in '\\"<>^`{|}' for c in url):
         return UrlProblem("an address holds printable ASCII alone, without blanks", "write other characters as `%XX`")
@@ -52,7 +52,7 @@ def url_problem(url: str, hosts: Collection[str] | None) -> UrlProblem | None:
         return UrlProblem("this is no address of a server", "it is written `https://host/path`")
     scheme, authority, _, query, fragment = form.groups()
     if scheme.lower() not in ("http", "https"):
-        return UrlProblem(f"an MCP server is reached by `https`, not by `{scheme}`", "it is written `https://host/path`")
+        return UrlProblem(f"{what} is reached by `https`, not by `{scheme}`", "it is written `https://host/path`")
     if "@" in authority:
         note = 'name the credential instead: `bearer: secret("NAME")` in the deployment'
         return UrlProblem("an address holds no user and no password", note, secret=True)

@@ -1,11 +1,13 @@
-"""Serve a program's nodes to others, as tools of the Model Context Protocol.
+"""Serve a program's services and nodes to others: over the Connect protocol, and as tools of the Model Context Protocol.
 
+    ael serve
     ael serve --mcp --stdio
-    ael serve examples/served --mcp --port 8080 --node answer
+    ael serve examples/served --connect --port 8080 --only Orders
 
-Needs `uses server/mcp` in the pack's `pack.ael`, and `pip install 'ael-lang[serve]'`. What is served: the nodes that `--node` names, else
-those of the deployment's `serve` lines, else the public ones. Without `caller` lines in the deployment, only this machine can call.
-The first interrupt lets the calls in flight end, the second ends at once.
+Needs `uses server/connect` or `uses server/mcp` in the pack's `pack.ael`, and `pip install 'ael-lang[serve]'`; without a protocol on the
+command line it is every one that the pack uses. What is served: the services and nodes that `--only` names, else those of the
+deployment's `serve` lines, else the public ones. Without `caller` lines in the deployment, only this machine can call. The first interrupt
+lets the calls in flight end, the second ends at once.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ from ael.cli.opening import opened_or_told
 from ael.cli.report import tell, told
 from ael.project.program import Opened
 
-PACKAGE = "server/mcp"
+PACKAGES = {"connect": "server/connect", "mcp": "server/mcp"}
+NEEDS = {"connect": ("uvicorn",), "mcp": ("mcp", "uvicorn")}
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 8000
 
@@ -30,50 +33,75 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "path", type=Path, nargs="?", default=Path(), metavar="FILE", help="a source file, or a folder with a `main.ael`"
     )
-    parser.add_argument("--mcp", action="store_true", required=True, help="as a server of the Model Context Protocol")
-    parser.add_argument("--stdio", action="store_true", help="one client, over standard input and output")
+    parser.add_argument("--connect", action="store_true", help="over the Connect protocol")
+    parser.add_argument("--mcp", action="store_true", help="as a server of the Model Context Protocol")
+    parser.add_argument("--stdio", action="store_true", help="one client of `--mcp`, over standard input and output")
     parser.add_argument("--host", help=f"where to listen (default {DEFAULT_HOST})")
     parser.add_argument("--port", type=int, help=f"which port (default {DEFAULT_PORT}; 0 takes a free one)")
-    parser.add_argument("--node", action="append", default=[], metavar="NAME", help="serve this node; may be said more than once")
+    parser.add_argument(
+        "--only",
+        "--node",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="serve this service or node; may be said more than once",
+    )
     parser.add_argument("--deploy", metavar="NAME", help="use `deploy.NAME.ael`")
 
 
 def run(args: argparse.Namespace) -> int:
     """Serve."""
-    if args.stdio and (args.host is not None or args.port is not None):
-        print("ael serve: `--stdio` has neither a host nor a port", file=sys.stderr)
-        return 2
-    if args.port is not None and not 0 <= args.port <= 65_535:
-        print("ael serve: a port is a number up to 65535", file=sys.stderr)
+    problem = _usage(args)
+    if problem is not None:
+        print(f"ael serve: {problem}", file=sys.stderr)
         return 2
     opened = opened_or_told(args.path, args.deploy)
     if isinstance(opened, int):
         return opened
-    refusal = _refusal(opened)
+    protocols = {name for name in PACKAGES if getattr(args, name)} or ({"mcp"} if args.stdio else _used(opened))
+    refusal = _refusal(opened, protocols)
     if refusal is not None:
         print(refusal, file=sys.stderr)
         return 2
     # Loaded here: without the package there is no server code in the program.
-    server = import_module("ael.server.serve")
     host_error = import_module("ael.host").HostError
-    where = (
-        server.Where()
-        if args.stdio
-        else server.Where(args.host or DEFAULT_HOST, DEFAULT_PORT if args.port is None else args.port)
-    )
+    host, port = args.host or DEFAULT_HOST, DEFAULT_PORT if args.port is None else args.port
     try:
-        return int(server.serve(opened, where, args.node))
+        if "mcp" not in protocols:
+            return int(import_module("ael.server.served").serve_alone(opened, host, port, args.only))
+        server = import_module("ael.server.serve")
+        where = server.Where() if args.stdio else server.Where(host, port)
+        return int(server.serve(opened, where, args.only, connect="connect" in protocols))
     except host_error as error:
         tell(error.code, error.message, *error.notes)
         return 2
 
 
-def _refusal(opened: Opened) -> str | None:
+def _usage(args: argparse.Namespace) -> str | None:
+    if args.stdio and (args.host is not None or args.port is not None):
+        return "`--stdio` has neither a host nor a port"
+    if args.stdio and args.connect:
+        return "`--stdio` is for the Model Context Protocol alone"
+    if args.port is not None and not 0 <= args.port <= 65_535:
+        return "a port is a number up to 65535"
+    return None
+
+
+def _used(opened: Opened) -> set[str]:
+    """The protocols that the pack uses."""
+    uses = opened.project.pack.uses if opened.project.pack is not None else frozenset[str]()
+    return {name for name, package in PACKAGES.items() if package in uses}
+
+
+def _refusal(opened: Opened, protocols: set[str]) -> str | None:
     pack = opened.project.pack
-    if pack is None or PACKAGE not in pack.uses:
-        where = "its `pack.ael`" if pack is not None else "a `pack.ael` beside it: `pack NAME { uses server/mcp }`"
-        return told("AEL0870", f"this program does not use `{PACKAGE}`, so it is not served", f"add `uses {PACKAGE}` to {where}")
-    missing = [name for name in ("mcp", "uvicorn") if find_spec(name) is None]
+    wanted = [PACKAGES[name] for name in sorted(protocols)]
+    unused = [name for name in wanted if pack is None or name not in pack.uses] or ([] if protocols else ["server/connect"])
+    if unused:
+        package = unused[0]
+        where = "its `pack.ael`" if pack is not None else f"a `pack.ael` beside it: `pack NAME {{ uses {package} }}`"
+        return told("AEL0870", f"this program does not use `{package}`, so it is not served", f"add `uses {package}` to {where}")
+    missing = sorted({name for protocol in protocols for name in NEEDS[protocol] if find_spec(name) is None})
     if missing:
         needs = f"serving needs packages that are not installed: {', '.join(missing)}"
         return told("AEL0874", needs, "pip install 'ael-lang[serve]'")

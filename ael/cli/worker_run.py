@@ -82,13 +82,13 @@ async def _work(host: Host, args: argparse.Namespace) -> int:
 
 def _desk(host: Host, worker: Worker, port: int) -> asyncio.Future[None]:
     """Let callers decide on this machine; more is for a proxy in front. Raises `HostError`."""
-    caller, desk, http = (import_module(f"ael.server.{name}") for name in ("caller", "desk", "http"))
+    caller, desk, listener = (import_module(f"ael.server.{name}") for name in ("caller", "desk", "listener"))
     deployment = host.opened.deployment
     callers = caller.Callers(deployment.serving.callers.values(), host.bindings.secrets, host.bindings.clock.now)
     if not callers:
         note = 'name them in the deployment: `caller ann = bearer(secret("ANN_TOKEN"))`'
         raise HostError("AEL0872", "deciding over HTTP needs callers that say who they are, and none is named", note)
-    bound = http.bind("127.0.0.1", port, known=True)
+    bound = listener.bind("127.0.0.1", port, known=True)
     made = desk.Desk(host.store, callers, deployment.roles, deployment.runs.approval, host.bindings.clock.now, worker.wake)
     print(f"deciding on http://127.0.0.1:{bound.getsockname()[1]}/approvals", file=sys.stderr, flush=True)
     serving: asyncio.Future[None] = asyncio.ensure_future(desk.serve(made, bound))

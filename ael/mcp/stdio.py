@@ -12,7 +12,6 @@ import os
 import signal
 import sys
 from collections import deque
-from collections.abc import Mapping
 
 from ael.mcp.endpoint import StdioEndpoint
 from ael.mcp.failure import McpError
@@ -21,22 +20,10 @@ from ael.mcp.lines import Lines
 from ael.mcp.message import BadMessage, decode
 from ael.mcp.transport import Exchange, Receiver
 from ael.net.redact import Redactor, bounded
+from ael.project.environment import environment_of
 from ael.types.fault import FaultKind
 from ael.types.value import Secret
 
-KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TMP", "TEMP", "USER", "LOGNAME")
-KEPT_ON_WINDOWS = (
-    "SYSTEMROOT",
-    "SYSTEMDRIVE",
-    "COMSPEC",
-    "PATHEXT",
-    "WINDIR",
-    "USERPROFILE",
-    "APPDATA",
-    "LOCALAPPDATA",
-    "PROGRAMFILES",
-)
-"""All that a child gets of this process's environment: what programs need to be found and to find their files, no more."""
 LAST_WORDS = 8 * 1_024
 """How much of what a child writes to its standard error is kept."""
 _QUOTED = 300
@@ -286,11 +273,3 @@ class _Child(asyncio.SubprocessProtocol):
                 os.killpg(self.pid, sign)
             elif self._transport is not None:
                 self._transport.send_signal(sign)
-
-
-def environment_of(given: Mapping[str, str | Secret]) -> dict[str, str]:
-    """The whole environment of a child: a few harmless variables of this process's, and what the deployment gives."""
-    kept = (*KEPT, *KEPT_ON_WINDOWS) if sys.platform == "win32" else KEPT
-    environment = {name: os.environ[name] for name in kept if name in os.environ}
-    environment.update((name, value.reveal() if isinstance(value, Secret) else value) for name, value in given.items())
-    return environment

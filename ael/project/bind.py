@@ -14,7 +14,7 @@ from typing import TypeVar
 from ael.check.program import CheckedProgram
 from ael.diagnostics.diagnostic import Bag
 from ael.diagnostics.hidden import without_strings
-from ael.project import bind_model, bind_program, bind_runs, bind_serving, bind_world
+from ael.project import bind_model, bind_program, bind_runs, bind_service, bind_serving, bind_world
 from ael.project.bind_model import PROVIDERS
 from ael.project.bind_state import ProgramState, ServerFacts, State, once
 from ael.project.deployment import Deployment
@@ -74,7 +74,6 @@ WORLD: Mapping[str, Callable[[State, n.Binding], None]] = MappingProxyType(
         "command": bind_world.command,
         "runs": bind_runs.runs,
         "mcp": _mcp,
-        "node": _later("placing a node is read and formatted, but comes in a later release"),
         "edge": _later("placing an edge is read and formatted, but comes in a later release"),
         "log": _log,
     }
@@ -85,6 +84,7 @@ PROGRAM: Mapping[str, Callable[[ProgramState, n.Binding], None]] = MappingProxyT
         "price": bind_model.price,
         "store": bind_program.store,
         "service": bind_program.service,
+        "node": bind_service.node,
         "tool": bind_program.tool,
         "role": bind_program.role,
         "deny": bind_program.deny,
@@ -118,6 +118,7 @@ def bind(
             message = f"the tenant `{declaration.name.text}` is read and formatted, but tenants come in a later release"
             bag.report("AEL1005", message, module.source, declaration.span)
     _read(state, module, {**WORLD, **PROGRAM})
+    bind_service.settle(state)
     _settle(state, required=True)
     return _deployment(state, name, folder)
 
@@ -212,6 +213,7 @@ def _deployment(state: ProgramState, name: str, folder: Path) -> Deployment:
         tools=state.tools,
         roles=state.roles,
         services=state.services,
+        placements=state.placements,
         servers=state.servers,
         commands=frozenset(state.commands),
         serving=bind_serving.serving(state),

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from ael.check.basis import short
 from ael.check.program import CheckedProgram
 from ael.data import replace
+from ael.project import bind_service
 from ael.project.bind_state import ProgramState, construct, matching, named, subject, value
 from ael.project.deployment import StoreBinding, ToolBinding
 from ael.project.form import milliseconds, text_of
@@ -29,15 +30,12 @@ def store(state: ProgramState, binding: n.Binding) -> None:
 
 
 def service(state: ProgramState, binding: n.Binding) -> None:
-    """`service Orders = sql_orders`: which `provide` serves."""
+    """`service Orders = sql_orders`: which `provide` serves; or where it runs, if not in the process."""
     name = named(binding, "service", state.program.services)
+    if bind_service.placed(state, binding, name):
+        return
     node = value(binding)
     found = evaluate(node)
-    if isinstance(found, Construct) and found.name in ("process", "https", "grpc", "nats"):
-        message = (
-            f"the placement `{found.name}(…)` is read and formatted, but services outside the process come in a later release"
-        )
-        raise Wrong("AEL1004", message, node)
     provides = {p.rpartition(".")[2]: p for p, spec in _provides(state.program).items() if spec == name}
     if not isinstance(found, Construct) or found.positional or found.named or found.name not in provides:
         raise Wrong("AEL0816", f"`{name}` is bound to the name of a `provide`", node, listing("there is", provides))

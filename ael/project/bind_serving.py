@@ -11,6 +11,7 @@ from typing import Any, cast
 from ael.check.basis import short
 from ael.check.program import CheckedProgram
 from ael.data import replace
+from ael.project.bind_service import WIRE_SERVICE
 from ael.project.bind_state import ProgramState, construct, matching, subject, value
 from ael.project.form import FORMS, amounts, text_of
 from ael.project.literal import Construct, evaluate
@@ -95,10 +96,14 @@ def listen(state: ProgramState, binding: n.Binding) -> None:
 
 def serving(state: ProgramState) -> Serving:
     """What the lines said."""
-    return Serving(state.exposed, state.callers, state.listen or Listen())
+    return Serving(state.exposed, state.exposed_services, state.callers, state.listen or Listen())
 
 
 def _expose(state: ProgramState, text: str, given: str | None, place: n.Node) -> None:
+    service = matching(text, state.program.services)
+    if len(service) == 1 and not matching(text, state.program.nodes):
+        _expose_service(state, service[0], given, place)
+        return
     node = declared_node(state.program, text, place)
     wire = wire_name(node.removeprefix(f"{state.program.main}.")) if given is None else given
     if not WIRE_NAME.fullmatch(wire):
@@ -119,6 +124,15 @@ def _permissions(state: ProgramState, paths: Iterable[n.Path]) -> frozenset[str]
             raise Wrong("AEL0810", f"there is no permission `{path.text}`", path, note)
         found |= {path.text, *spec.includes}
     return frozenset(found)
+
+
+def _expose_service(state: ProgramState, service: str, given: str | None, place: n.Node) -> None:
+    """`serve = [Orders]`, `serve Orders as "warehouse.Orders"`."""
+    if given is not None and not re.fullmatch(WIRE_SERVICE, given):
+        raise Wrong("AEL0814", 'a service goes by a whole name: `serve Orders as "warehouse.Orders"`', place)
+    if service in state.exposed_services:
+        raise Wrong("AEL0813", f"`{short(service)}` is served already", place)
+    state.exposed_services[service] = given
 
 
 def declared_node(program: CheckedProgram, text: str, place: n.Node) -> str:

@@ -21,6 +21,7 @@ from ael.project.deployment import (
 )
 from ael.project.literal import Construct, evaluate
 from ael.project.logs import OtlpBinding
+from ael.project.placements import PlacementBinding
 from ael.project.runs import RunsBinding
 from ael.project.serving import CallerBinding, Listen
 from ael.project.wrong import Wrong, listing
@@ -89,12 +90,15 @@ class ProgramState(State):
         self.stores: dict[str, StoreBinding] = {}
         self.roles: dict[str, tuple[str, ...]] = {}
         self.services: dict[str, str] = {}
+        self.placements: dict[str, PlacementBinding] = {}
+        self.placement_places: dict[str, n.Node] = {}
         self.prices: list[PriceEntry] = []
         self.denied: set[str] = set()
         self.budget = BudgetSpec()
         self.defaults = Defaults()
         self.limits = SizeLimits()
         self.exposed: dict[str, str] = {}
+        self.exposed_services: dict[str, str | None] = {}
         self.callers: dict[str, CallerBinding] = {}
         self.listen: Listen | None = None
 

@@ -11,6 +11,7 @@ from typing import Literal
 
 from ael.data import dataclass, field
 from ael.project.logs import OtlpBinding
+from ael.project.placements import PlacementBinding
 from ael.project.runs import RunsBinding
 from ael.project.serving import Serving
 from ael.types.spec import BudgetSpec
@@ -152,6 +153,8 @@ class Deployment:
     roles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     services: Mapping[str, str] = field(default_factory=dict)
     """Service -> the provide that is bound, by alias."""
+    placements: Mapping[str, PlacementBinding] = field(default_factory=dict)
+    """Services and nodes that run elsewhere, by qualified name."""
     servers: Mapping[str, McpBinding] = field(default_factory=dict)
     """MCP servers by the qualified name of their declaration (`main.crm`)."""
     commands: frozenset[str] = frozenset()

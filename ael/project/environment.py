@@ -1,8 +1,13 @@
-"""Variables of the environment that decide which code a child process runs: a deployment may not set them (K54, feature A9.12)."""
+"""The environment of child processes: what they get of this one's, and what a deployment may not set (K41, K54, feature A9.12)."""
 
 from __future__ import annotations
 
+import os
 import re
+import sys
+from collections.abc import Mapping
+
+from ael.types.value import Secret
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -25,3 +30,26 @@ def dangerous(name: str) -> bool:
     """Whether a variable can make a program load or run something else, or trust somebody else. Case does not count."""
     upper = name.upper()
     return upper in _NAMES or upper.startswith(_PREFIXES)
+
+
+KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TMP", "TEMP", "USER", "LOGNAME")
+KEPT_ON_WINDOWS = (
+    "SYSTEMROOT",
+    "SYSTEMDRIVE",
+    "COMSPEC",
+    "PATHEXT",
+    "WINDIR",
+    "USERPROFILE",
+    "APPDATA",
+    "LOCALAPPDATA",
+    "PROGRAMFILES",
+)
+"""All that a child gets of this process's environment: what programs need to be found and to find their files, no more."""
+
+
+def environment_of(given: Mapping[str, str | Secret]) -> dict[str, str]:
+    """The whole environment of a child: a few harmless variables of this process's, and what the deployment gives."""
+    kept = (*KEPT, *KEPT_ON_WINDOWS) if sys.platform == "win32" else KEPT
+    environment = {name: os.environ[name] for name in kept if name in os.environ}
+    environment.update((name, value.reveal() if isinstance(value, Secret) else value) for name, value in given.items())
+    return environment

@@ -52,8 +52,10 @@ class Listen:
 
 @dataclass(frozen=True)
 class Serving:
-    """`exposed`: name for clients -> node (`main.answer`), empty where the deployment names none."""
+    """`exposed`: name for clients -> node (`main.answer`); `services`: service -> its whole name for clients (`desk.Orders`), None for the
+    pack's. Both are empty where the deployment names none."""
 
     exposed: Mapping[str, str] = field(default_factory=dict)
+    services: Mapping[str, str | None] = field(default_factory=dict)
     callers: Mapping[str, CallerBinding] = field(default_factory=dict)
     listen: Listen = field(default_factory=Listen)

@@ -125,6 +125,9 @@ class OperationPlan(Serving):
         refusal = permission(scope, self)
         if refusal is not None:
             raise refusal.as_fault(path)
+        # Whoever goes on with such a run was not given the key: it is in the record.
+        last = scope.run.journal.last(path)
+        key = key if last is None or not last.key else last.key
         step = Step(scope.run, path, self.kind, self.name, digest(arguments), key, scope.last)
         step.replayed()
         step.propose(arguments)

@@ -77,6 +77,10 @@ class Callers:
             made = Caller(binding.name, binding.tenant, layer, binding.budget, period, binding.concurrent, now)
             self._known.append((digest, made))
 
+    def know(self, token: str, caller: Caller) -> None:
+        """One more caller, whom this program made itself."""
+        self._known.append((_digest(token), caller))
+
     def __bool__(self) -> bool:
         return bool(self._known)
 

@@ -22,7 +22,7 @@ from ael.journal.durable import DurableStore, StoreError
 from ael.server.caller import Caller, Callers
 from ael.server.connection import Connection
 from ael.server.guard import Receive, Scope, Send
-from ael.server.http import Server
+from ael.server.listener import Server
 from ael.types.json import JsonError, read
 
 MAX_BODY = 256 * 1024

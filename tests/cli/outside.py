@@ -150,6 +150,30 @@ secret BOB = env("BOB_TOKEN")
 caller alice = bearer(secret("ALICE"))
 caller bob = bearer(secret("BOB"))
 """
+_SERVICE = """\
+permission notes.read
+
+service Notes {
+  get(id: String) -> String
+    needs notes.read
+    repeat idempotent
+}
+
+provide Notes as fixed_notes {
+  fn get(id: String) -> String {
+    "note ${id}"
+  }
+}
+
+node main() -> String
+  grants notes.read
+{
+  Notes.get("a")
+}
+"""
+_OTHER = "pub fn first() -> Int { 1 }\n" + _SERVICE[_SERVICE.index("\n") : _SERVICE.index("node")].replace(
+    "service", "pub service"
+)
 _SERVE = ("serve", ".", "--mcp")
 _TOKEN = "x7Kq0c2mZ5pYw8Rt"
 _FEW = 2
@@ -193,6 +217,7 @@ SCENARIOS: Mapping[str, Scenario] = {
     "AEL0864": Scenario(_DESK, ("mcp", "call", "files.read_flie", '{"path": "a.txt"}')),
     "AEL0865": Scenario(_DESK, (*_CALL, '{"path": 7}')),
     "AEL0866": Scenario(_DESK, ("mcp", "call", "files.write_file", '{"path": "a.txt", "content": "hello"}')),
+    "AEL0852": Scenario({"main.ael": _SERVICE, "deploy.ael": "service Notes = process(workers: 2)\n"}, ("run", "main.ael")),
     "AEL0870": Scenario({"main.ael": _GREET["main.ael"]}, _SERVE),
     "AEL0871": Scenario({**_GREET, "main.ael": _GREET["main.ael"].replace("pub ", "")}, _SERVE),
     "AEL0872": Scenario(_GREET, (*_SERVE, "--host", "0.0.0.0")),
@@ -204,6 +229,14 @@ SCENARIOS: Mapping[str, Scenario] = {
     "AEL0874": Scenario(_GREET, _SERVE),
     "AEL0875": Scenario({**_GREET, "deploy.ael": _CALLERS}, _SERVE, environment={"ALICE_TOKEN": "alice", "BOB_TOKEN": _TOKEN}),
     "AEL0876": Scenario({**_GREET, "deploy.ael": _CALLERS}, _SERVE, environment={"ALICE_TOKEN": _TOKEN, "BOB_TOKEN": _TOKEN}),
+    "AEL0877": Scenario(
+        {
+            "pack.ael": 'pack desk {\n  version "1.0.0"\n  uses server/connect\n}\n',
+            "main.ael": "use ./other.{first}\n\n" + _SERVICE.replace("service", "pub service").replace("${id}", "${first()}"),
+            "other.ael": _OTHER,
+        },
+        ("serve", "."),
+    ),
     "AEL0901": Scenario({"main.ael": _FAILS}, ("run", "main.ael", "-q"), 1),
     "AEL0902": Scenario({"main.ael": _FAULT}, ("run", "main.ael", "-q"), 1),
     "AEL0903": Scenario({"main.ael": _UNCERTAIN}, ("run", "main.ael", "-q"), 1),
@@ -248,13 +281,14 @@ def told(code: str) -> tuple[int, str, str]:
         limit = patch("ael.project.load.MAX_MODULES", _FEW if code == "AEL0805" else MAX_MODULES)
         nobody = patch("sys.stdin", io.StringIO())
         installed = patch("ael.cli.serve.find_spec", (lambda name: None) if code == "AEL0874" else find_spec)
+        children = patch("ael.hosting.placements.find_spec", (lambda name: None) if code == "AEL0852" else find_spec)
         package = patch("ael.hosting.runs.find_spec", (lambda name: None) if code == "AEL0833" else find_spec)
         with _inside(Path(folder), scenario.environment):
             if scenario.before:
                 with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
                     assert main(scenario.before) == 0
                 write(Path(folder), scenario.changed)
-            with limit, nobody, installed, package, redirect_stdout(out), redirect_stderr(err):
+            with limit, nobody, installed, children, package, redirect_stdout(out), redirect_stderr(err):
                 ended = main(scenario.words)
     message = re.sub(r"\n*\d+ errors?; `ael explain.*$", "", err.getvalue().rstrip("\n")) + "\n"
     message = message.replace(f"more than {_FEW} modules", f"more than {MAX_MODULES} modules")

@@ -12,7 +12,7 @@ from typing import Any
 
 from ael.diagnostics.render import render_all
 from ael.project.program import Opened
-from ael.server import http
+from ael.server import http, listener
 from ael.server.caller import local_caller
 from ael.server.serve import Service, prepare
 from ael.server.stop import Stop
@@ -165,7 +165,7 @@ def _unchunked(data: bytes) -> bytes:
 async def serving(program: Opened, *chosen: str) -> AsyncIterator[Served]:
     """Serve on a free port of this machine, and end the server afterwards."""
     service = prepare(program, chosen)
-    bound = http.bind("127.0.0.1", 0, known=False)
+    bound = listener.bind("127.0.0.1", 0, known=False)
     stop = Stop()
     port = bound.getsockname()[1]
     async with service.host:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ael.net.redact import Redactor
-from ael.server.serve import _Masked
+from ael.server.told import Masked
 from ael.types.value import Secret
 from tests.programs import write
 from tests.server.support import TOKEN, opened, serving
@@ -64,7 +64,7 @@ def test_turns_are_told_and_steps_are_the_callers(tmp_path: Path, monkeypatch: p
 
 
 def test_log_lines_hold_no_secrets_and_no_tracebacks() -> None:
-    form = _Masked(Redactor([Secret("A", TOKEN)]))
+    form = Masked(Redactor([Secret("A", TOKEN)]))
     try:
         raise ValueError(TOKEN)
     except ValueError:

@@ -29,4 +29,7 @@ CODES: dict[str, str] = {
     "AEL0845": "a child process without its package",
     "AEL0846": "a dangerous variable",
     "AEL0848": "a tool filter for a tool that is not there",
+    "AEL0850": "a wrong address of a service in a deployment",
+    "AEL0851": "processes over a store in memory",
+    "AEL0852": "processes without the packages that they need",
 }

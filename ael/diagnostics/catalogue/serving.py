@@ -10,4 +10,5 @@ CODES: dict[str, str] = {
     "AEL0874": "packages for serving are missing",
     "AEL0875": "a token that can be guessed",
     "AEL0876": "two callers with one token",
+    "AEL0877": "two methods by one name",
 }

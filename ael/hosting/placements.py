@@ -1,0 +1,100 @@
+"""Services and nodes as a deployment places them. Imported only by a program that calls one elsewhere."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+
+from ael.hosting.failure import HostError
+from ael.hosting.secrets import Secrets
+from ael.models.registry import PROVIDERS
+from ael.net.address import parse_endpoint, rules
+from ael.net.failure import NetError
+from ael.project.environment import environment_of
+from ael.project.placements import PlacementBinding
+from ael.project.program import Opened
+from ael.run.breaker import Thresholds
+from ael.run.placement import Placement
+from ael.run.ports import Clock
+from ael.services import names
+from ael.services.remote import Fixed, Places, Policy, Remote
+from ael.services.workers import Fleet, Peers, Pool
+from ael.types.value import Secret
+
+
+def bind_placements(
+    opened: Opened, wanted: frozenset[str], secrets: Secrets, clock: Clock, peers: Mapping[str, list[str]], token: Secret | None
+) -> dict[str, Placement]:
+    """Those of the deployment's placements that are `wanted` (services and nodes). Raises `HostError`; nothing is started yet.
+
+    `peers`: placement -> sockets of the processes that another process of this program keeps up, and the `token` that lets in there.
+    """
+    deployment = opened.deployment
+    found: dict[str, Placement] = {}
+    started = {name: one for name, one in deployment.placements.items() if one.kind == "process" and name not in peers}
+    fleet = _fleet(opened, started) if started.keys() & wanted else None
+    for name, binding in deployment.placements.items():
+        if name not in wanted:
+            continue
+        policy = Policy(binding.connect / 1000, binding.concurrent, Thresholds(binding.failures, binding.cooldown / 1000))
+        places: Places
+        own: Secret | None
+        if binding.kind == "https":
+            allowed = rules(deployment.hosts)
+            try:
+                places = Fixed(parse_endpoint(binding.url, allowed))
+            except NetError as error:
+                raise HostError("AEL0850", f"the address of `{name}` cannot be used: {error.message}") from None
+            given = None if binding.token is None else secrets.get(binding.token)
+            found[name] = Remote(
+                _wire(opened, name, binding), places, policy, token=given, allowed=allowed, clock=clock, protocol="https"
+            )
+            continue
+        if fleet is not None and name in started:
+            places, own = fleet.places(name), fleet.token
+        else:
+            places, own = Peers(peers[name]), token
+        found[name] = Remote(_wire(opened, name, binding), places, policy, token=own, clock=clock, protocol="process")
+    return found
+
+
+def _wire(opened: Opened, name: str, binding: PlacementBinding) -> str:
+    """The whole name by which a service, or the service of the nodes, goes there."""
+    if binding.name is not None:
+        return binding.name
+    pack = opened.project.pack.name if opened.project.pack is not None else opened.program.main
+    return names.service(pack, name) if name in opened.program.services else names.nodes(pack)
+
+
+def _fleet(opened: Opened, started: Mapping[str, PlacementBinding]) -> Fleet:
+    if sys.platform == "win32":
+        raise HostError("AEL0852", "processes need sockets of a kind that Windows does not have", "run the service over `https`")
+    if find_spec("uvicorn") is None:
+        raise HostError("AEL0852", "processes need packages that are not installed: uvicorn", "pip install 'ael-lang[serve]'")
+    deployment = opened.deployment
+    pools = {name: Pool(name, one.workers, one.connect / 1000) for name, one in started.items()}
+    told = {
+        "path": str(_main(opened).resolve()),
+        "deploy": None if deployment.name == "default" else deployment.name,
+    }
+    return Fleet(pools, told, environment_of(_variables(opened)))
+
+
+def _main(opened: Opened) -> Path:
+    """The file of the program's main module."""
+    path = opened.project.modules[opened.project.main].source.path
+    assert path is not None
+    return path
+
+
+def _variables(opened: Opened) -> dict[str, str]:
+    """The variables of secrets that the program itself may use, and of its models' providers: nothing else goes to a child (K41)."""
+    deployment = opened.deployment
+    outside = {caller.secret for caller in deployment.serving.callers.values()}
+    wanted = {source.name for name, source in deployment.secrets.items() if source.kind == "env" and name not in outside}
+    providers = {spec.provider for spec in opened.program.models.values()} | {one.provider for one in deployment.models.values()}
+    wanted |= {info.key_variable for name, info in PROVIDERS.items() if name in providers and info.key_variable is not None}
+    return {name: os.environ[name] for name in sorted(wanted) if name in os.environ}

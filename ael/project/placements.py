@@ -1,0 +1,29 @@
+"""Where a deployment places services and nodes that do not run in the process: data."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from ael.data import dataclass
+
+
+@dataclass(frozen=True)
+class PlacementBinding:
+    """`service Orders = https("https://…", token: secret("T"))`, `service Orders = process(workers: 4)`.
+
+    `url` and `token` (the name of a secret) of `https`. `name`: by which whole name it goes there (`warehouse.Orders`), None for the
+    pack's. `workers` of `process`, and `provider`, which of the program's `provide`s they run (its qualified name). Times in milliseconds:
+    `connect` to be connected, or for a process to be up; `cooldown` that a circuit stays open after so many `failures` in a row.
+    `concurrent`: calls under way at once.
+    """
+
+    kind: Literal["https", "process"]
+    url: str = ""
+    token: str | None = None
+    name: str | None = None
+    workers: int = 1
+    provider: str | None = None
+    connect: int = 10_000
+    concurrent: int = 64
+    failures: int = 5
+    cooldown: int = 30_000

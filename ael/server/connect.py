@@ -1,0 +1,198 @@
+"""The Connect protocol's unary JSON (https://connectrpc.com/docs/protocol): `POST /desk.Orders/GetOrder`, for services and nodes.
+
+A caller is authenticated before anything is decoded. What stands in front, and who asks from where, is the guard's (`ael.server.guard`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from urllib.parse import unquote
+
+from ael.run.ports import Clock
+from ael.server.caller import Caller
+from ael.server.dispatch import Dispatch, Incoming, Reply
+from ael.server.guard import Guard, Receive, Refused, Scope, Send, headers_of
+from ael.server.methods import Method
+from ael.services.wire import STATUS, code_of, error
+from ael.types.fault import FaultKind
+from ael.types.problem import DecodeError
+
+LONGEST_KEY = 512
+_TIMEOUT = re.compile(r"[0-9]{1,10}")
+_KEY = re.compile(r"[\x21-\x7e]+")
+_COUNT = re.compile(r"[0-9]{1,6}")
+_CODES: Mapping[int, str] = {
+    401: "unauthenticated",
+    403: "permission_denied",
+    404: "unimplemented",
+    405: "unimplemented",
+    408: "deadline_exceeded",
+    413: "resource_exhausted",
+    415: "unimplemented",
+    503: "unavailable",
+}
+
+
+class Connect:
+    """Serves the methods. `trusts`: whoever is let in says for which tenant and caller it works (the program's own processes)."""
+
+    def __init__(
+        self, methods: Mapping[str, Method], dispatch: Dispatch, guard: Guard, clock: Clock, *, trusts: bool = False
+    ) -> None:
+        self._methods = methods
+        self._dispatch = dispatch
+        self._guard = guard
+        self._clock = clock
+        self._trusts = trusts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        try:
+            headers = headers_of(scope)
+            if self._guard.closed:
+                raise Refused(503, "the server has ended", (("connection", "close"),))
+            send = self._guard.from_where(headers, send)
+            caller = self._guard.who(headers)
+            method = self._methods.get(scope["path"])
+            if method is None:
+                raise Refused(404, "nothing is served by this path")
+            if scope["method"] != "POST":
+                raise Refused(405, "a method is called with POST", (("allow", "POST"),))
+            request = self._request(caller, method, headers)
+            request.body = await self._guard.body(headers, receive)
+        except Refused as refused:
+            code = _CODES.get(refused.status, "invalid_argument")
+            await _send(send, refused.status, error(code, refused.message), refused.headers)
+            return
+        self._guard.exchanges += 1
+        try:
+            reply = await self._followed(request, receive)
+            if reply is not None:
+                await self._answer(method, reply, send)
+        finally:
+            self._guard.exchanges -= 1
+
+    async def _followed(self, request: Incoming, receive: Receive) -> Reply | None:
+        """The reply; None when the client went away before it was there, which gives the call up."""
+        call = asyncio.ensure_future(self._dispatch.call(request))
+        gone = asyncio.ensure_future(_left(receive))
+        try:
+            await asyncio.wait({call, gone}, return_when=asyncio.FIRST_COMPLETED)
+            return call.result() if call.done() else None
+        finally:
+            for task in (call, gone):
+                if not task.done():
+                    task.cancel()
+                    with suppress(asyncio.CancelledError):
+                        await task
+
+    # --- what is asked --------------------------------------------------------------------------------------------------
+
+    def _request(self, caller: Caller, method: Method, headers: Mapping[str, list[str]]) -> Incoming:
+        """What the headers say. Raises `Refused`."""
+        version = _one(headers, "connect-protocol-version")
+        if version not in (None, "1"):
+            raise Refused(400, "`Connect-Protocol-Version` is 1")
+        timeout = _one(headers, "connect-timeout-ms", _TIMEOUT)
+        key = _one(headers, "idempotency-key", _KEY)
+        if key is not None and len(key) > LONGEST_KEY:
+            raise Refused(400, f"an `Idempotency-Key` has at most {LONGEST_KEY} characters")
+        attempts = _one(headers, "ael-attempts", _COUNT)
+        via = _one(headers, "ael-via", _KEY)
+        return Incoming(
+            self._caller(caller, headers),
+            method,
+            b"",
+            key,
+            None if timeout is None else self._clock.now() + int(timeout) / 1000,
+            _one(headers, "traceparent"),
+            None if attempts is None else int(attempts),
+            () if via is None else tuple(via.split(",")),
+        )
+
+    def _caller(self, caller: Caller, headers: Mapping[str, list[str]]) -> Caller:
+        if not self._trusts:
+            return caller
+        tenant, name = _one(headers, "ael-tenant"), _one(headers, "ael-caller")
+        return Caller(unquote(name or caller.name), unquote(tenant or caller.tenant))
+
+    # --- what is answered -----------------------------------------------------------------------------------------------
+
+    async def _answer(self, method: Method, reply: Reply, send: Send) -> None:
+        headers = [("ael-taint", ",".join(sorted(reply.taint)))]
+        if reply.run is not None:
+            headers.append(("ael-run", reply.run))
+        if reply.attempts is not None:
+            headers.append(("ael-attempts", str(reply.attempts)))
+        ending = reply.ending
+        if ending.get("outcome") == "value":
+            try:
+                body = method.result.write(ending.get("value"))
+            except DecodeError as problem:
+                ending = {"outcome": "fault", "kind": FaultKind.MALFORMED.value, "message": problem.text, "details": {}}
+            else:
+                await _send(send, 200, body, tuple(headers))
+                return
+        code = code_of(ending)
+        details = ending.get("details")
+        after = details.get("retry_after") if isinstance(details, Mapping) else None
+        if isinstance(after, int | float):
+            headers.append(("retry-after", str(max(1, round(after)))))
+        await _send(send, STATUS[code], error(code, _sentence(ending), ending), tuple(headers))
+
+
+class Front:
+    """One server, several protocols: a path of a method goes to `connect`, every other to the guard and what is behind it."""
+
+    def __init__(self, guard: Guard, connect: Connect, own: Callable[[str], bool]) -> None:
+        """`own`: whether a path is the guard's."""
+        self._guard = guard
+        self._connect = connect
+        self._own = own
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            return
+        if self._own(scope["path"]):
+            await self._guard(scope, receive, send)
+            return
+        # The server below leaves spaces around values, which are no part of them (RFC 9110, section 5.5).
+        scope["headers"] = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
+        await self._connect(scope, receive, send)
+
+
+def _sentence(ending: Mapping[str, object]) -> str:
+    match ending.get("outcome"):
+        case "error":
+            return f"the call failed with {str(ending.get('error', '')).rpartition('.')[2]}"
+        case "uncertain":
+            return f"{ending.get('operation')} may or may not have taken effect (key {ending.get('key')}): look before doing it again"
+        case _:
+            return f"{ending.get('message')}"
+
+
+def _one(headers: Mapping[str, list[str]], name: str, form: re.Pattern[str] | None = None) -> str | None:
+    """The one value of a header; None where there is none. Raises `Refused` for two, and for one that has not the form."""
+    given = headers.get(name, [])
+    if not given:
+        return None
+    if len(given) > 1 or (form is not None and not form.fullmatch(given[0])):
+        raise Refused(400, f"the header `{name}` is not as it should be")
+    return given[0]
+
+
+async def _left(receive: Receive) -> None:
+    """Wait until the client goes away: after its body it says nothing else."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _send(send: Send, status: int, body: bytes, headers: tuple[tuple[str, str], ...]) -> None:
+    own = [("content-type", "application/json"), ("content-length", str(len(body))), ("cache-control", "no-store"), *headers]
+    encoded = [(name.encode(), value.encode("latin-1", "replace")) for name, value in own]
+    await send({"type": "http.response.start", "status": status, "headers": encoded})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,334 @@
+"""Calls of services and nodes as runs: let in, made once for a key, joined by who asks again, cancelled with the last who waits.
+
+The same key and the same request give the recorded answer; the same key with another request is refused (services.md). Answers are known
+in memory, a bounded number of them, and where the deployment keeps its runs also there, by every server over that store.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import sys
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ael.durable.execute import Execution, Taken
+from ael.host import Host
+from ael.journal.durable import Held, RunRow, RunState, StoreError
+from ael.project.serving import Listen
+from ael.run.bindings import Options
+from ael.run.codec import digest
+from ael.run.entry import decoded
+from ael.run.outcome import to_json
+from ael.run.run import Run
+from ael.run.scope import Attempts
+from ael.run.world import short
+from ael.server.caller import Caller
+from ael.server.gate import Full, Gate
+from ael.server.methods import Method
+from ael.services.wire import crossing
+from ael.types.fault import FaultKind
+from ael.types.problem import DecodeError
+
+KEPT = 2_000
+"""Keyed answers in memory."""
+MOST_HOPS = 16
+"""Servers that a call may have come through."""
+MOST_ATTEMPTS = 1_000
+"""Runs for one key: a call that always fails for the moment is not tried without end."""
+RETRY_AFTER = 1.0
+_POLL = 0.2
+_OVER = ("the run", "the run's deadline")
+"""Who spends the time of a whole run."""
+
+
+@dataclass
+class Incoming:
+    """One request. `deadline` in seconds since the epoch; `attempts`: retries that its caller leaves to what is inside; `via`: servers it
+    came through."""
+
+    caller: Caller
+    method: Method
+    body: bytes
+    key: str | None = None
+    deadline: float | None = None
+    trace_parent: str | None = None
+    attempts: int | None = None
+    via: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Reply:
+    """How a call ended, in the form of `outcome.to_json`; `run` is None where none began."""
+
+    ending: Mapping[str, object]
+    run: str | None = None
+    taint: frozenset[str] = frozenset()
+    attempts: int | None = None
+
+    @property
+    def final(self) -> bool:
+        """Whether asking again gives this answer again. A fault may be gone next time: then the call is made anew, with the same keys."""
+        return self.ending.get("outcome") in ("value", "error", "uncertain")
+
+
+@dataclass(eq=False)
+class _Flight:
+    """A call that is made, or was. `attempt` counts the runs for its key; `waiting` those who want to know."""
+
+    request: Incoming
+    digest: str
+    attempt: int
+    run: Run | None = None
+    waiting: int = 0
+    given_up: bool = False
+    done: asyncio.Future[Reply] = field(init=False)
+
+    async def wait(self) -> Reply:
+        """Its reply. With the last who waits for it, it is given up."""
+        self.waiting += 1
+        try:
+            return await asyncio.shield(self.done)
+        finally:
+            self.waiting -= 1
+            if self.waiting == 0 and not self.done.done():
+                self.given_up = True
+                if self.run is not None:
+                    self.run.cancel("the client went away")
+
+    def began(self, run: Run) -> Run:
+        """Its run began, for whoever still waits."""
+        self.run = run
+        if self.given_up:
+            run.cancel("the client went away")
+        return run
+
+
+class Dispatch:
+    """All calls of one server. `name` names the server alone among all; `trusting`: its one client is the program's own."""
+
+    def __init__(
+        self, host: Host, listen: Listen, gate: Gate, name: str, execution: Execution | None = None, *, trusting: bool = False
+    ) -> None:
+        self._host = host
+        self._listen = listen
+        self._gate = gate
+        self._name = name
+        self._execution = execution
+        self._trusting = trusting
+        self._known: OrderedDict[tuple[str, str, str], _Flight] = OrderedDict()
+        self._flights: set[_Flight] = set()
+        self.draining = False
+
+    @property
+    def in_flight(self) -> int:
+        """Calls that have not ended."""
+        return len(self._flights)
+
+    async def call(self, request: Incoming) -> Reply:
+        """Make the call, or join the one that is made. Cancelling the waiter gives it up. Never raises for what a run does."""
+        if len(request.via) >= MOST_HOPS:
+            return _refused(FaultKind.TOO_DEEP, f"the call came through {len(request.via)} servers, as many as it may")
+        try:
+            pinned = digest(decoded(self._host.engine.input(request.method.entry), request.body))
+        except DecodeError as error:
+            return _refused(FaultKind.BAD_ARGUMENTS, f"the arguments do not fit: {error.text}", final=True)
+        while True:
+            known = self._known.get(_name(request))
+            if known is not None and (known.digest, known.request.method) != (pinned, request.method):
+                return _refused(FaultKind.BAD_ARGUMENTS, ANOTHER, final=True)
+            if known is not None and not known.done.done():
+                if not known.given_up:
+                    return await known.wait()
+                await asyncio.wait({known.done})
+                continue
+            if known is not None and known.done.result().final:
+                return known.done.result()
+            refusal = await self._enter(request)
+            if refusal is not None:
+                return refusal
+            if self._known.get(_name(request)) is known:
+                return await self._begin(request, pinned, 1 if known is None else known.attempt + 1).wait()
+            # A call with the same key began while this one waited for its place.
+            self._gate.leave(request.caller)
+
+    async def close(self) -> None:
+        """Let the calls in flight end by themselves for the drain's time, then cancel them, and wait until their replies are there."""
+        self.draining = True
+        seconds = self._listen.drain / 1000
+        if self._flights:
+            await asyncio.wait({flight.done for flight in self._flights}, timeout=seconds)
+        for flight in self._flights:
+            if flight.run is not None:
+                flight.run.cancel(ENDING)
+        if self._flights:
+            await asyncio.wait({flight.done for flight in self._flights}, timeout=seconds)
+
+    # --- one call -----------------------------------------------------------------------------------------------------
+
+    async def _enter(self, request: Incoming) -> Reply | None:
+        """Take a place among the calls at once; the refusal where there is none."""
+        if not self.draining:
+            try:
+                await self._gate.enter(request.caller, wait=self._name not in request.via)
+            except Full as full:
+                return _refused(FaultKind.UNAVAILABLE, full.message, retry_after=RETRY_AFTER)
+            if not self.draining:
+                return None
+            self._gate.leave(request.caller)
+        return _refused(FaultKind.UNAVAILABLE, ENDING, retry_after=RETRY_AFTER)
+
+    def _begin(self, request: Incoming, pinned: str, attempt: int) -> _Flight:
+        flight = _Flight(request, pinned, attempt)
+        flight.done = asyncio.ensure_future(self._made(flight))
+        self._flights.add(flight)
+        flight.done.add_done_callback(lambda _: self._land(flight))
+        if request.key is not None:
+            self._known[_name(request)] = flight
+            self._known.move_to_end(_name(request))
+            while len(self._known) > KEPT and next(iter(self._known.values())).done.done():
+                self._known.popitem(last=False)
+        return flight
+
+    def _land(self, flight: _Flight) -> None:
+        self._flights.discard(flight)
+        self._gate.leave(flight.request.caller)
+
+    async def _made(self, flight: _Flight) -> Reply:
+        """One run of the call, or its record."""
+        request = flight.request
+        try:
+            if self._execution is not None and request.key is not None:
+                return await self._kept(self._execution, flight, request.key)
+            options = self._options(request, None if request.key is None else _run_id(request, flight.attempt))
+            run = flight.began(self._host.engine.start(request.method.entry, request.body, options))
+            return self._reply(request, run.id, to_json(await run.outcome()), run.seen, options.attempts)
+        except StoreError as error:
+            print(f"ael serve: {error}", file=sys.stderr)
+            return _refused(FaultKind.UNAVAILABLE, "the store of runs cannot be used", retry_after=RETRY_AFTER)
+
+    async def _kept(self, execution: Execution, flight: _Flight, key: str) -> Reply:
+        """The run for a key over the store that all servers of the deployment share. Raises `StoreError`."""
+        request, store = flight.request, execution.store
+        while flight.attempt <= MOST_ATTEMPTS:
+            options = self._options(request, _run_id(request, flight.attempt))
+            row = await store.find(options.run or "")
+            held: Held | None
+            if row is None:
+                held = execution.fresh(request.method.entry, request.body, options)
+            else:
+                if (row.header.entry, row.header.input) != (request.method.entry, flight.digest):
+                    return _refused(FaultKind.BAD_ARGUMENTS, ANOTHER, final=True)
+                recorded = await self._recorded(execution, request, row)
+                if recorded is not None and (recorded.final or row.state is not RunState.ENDED):
+                    return recorded
+                if recorded is not None:
+                    flight.attempt += 1
+                    continue
+                held = await store.hold(row.header.run, execution.owner, execution.lease)
+                if held is None:
+                    # Another server, or a worker, has it now.
+                    if flight.given_up:
+                        return _refused(FaultKind.UNAVAILABLE, "the client went away", retry_after=RETRY_AFTER)
+                    await asyncio.sleep(_POLL)
+                    continue
+            run = flight.began(execution.start(held, options if row is None else None, request.body if row is None else None))
+            try:
+                outcome = await execution.conclude(held, run)
+            except Taken:
+                flight.run = None
+                continue
+            return self._reply(request, run.id, to_json(outcome), run.seen, options.attempts)
+        message = f"the call was made {MOST_ATTEMPTS:,} times under this key"
+        return _refused(FaultKind.UNAVAILABLE, message, final=True)
+
+    async def _recorded(self, execution: Execution, request: Incoming, row: RunRow) -> Reply | None:
+        """The reply of a run that has ended or waits; None for one that is to go on."""
+        run = row.header.run
+        match row.state:
+            case RunState.ENDED:
+                entries = await execution.store.entries(run)
+                own = [entry for entry in entries if entry.path == short(request.method.entry)] or entries
+                taint = frozenset(source for entry in own for source in entry.taint)
+                outcome = row.outcome if isinstance(row.outcome, Mapping) else {}
+                return self._reply(request, run, outcome, taint, None)
+            case RunState.PARKED:
+                return self._reply(request, run, {"outcome": "parked"}, frozenset(), None)
+            case RunState.DEAD:
+                return _refused(FaultKind.UNAVAILABLE, f"the run {run} cannot go on; its operator has to look", final=True)
+            case _:
+                return None
+
+    def _options(self, request: Incoming, run: str | None) -> Options:
+        caller, now = request.caller, self._host.bindings.clock.now()
+        own = now + self._listen.timeout / 1000
+        return Options(
+            tenant=caller.tenant,
+            caller=caller.name,
+            caller_layer=caller.layer,
+            tenant_account=caller.account,
+            deadline=own if request.deadline is None else min(own, request.deadline),
+            run=run,
+            trace_parent=request.trace_parent,
+            key=request.key,
+            via=(*request.via, self._name),
+            attempts=None if request.attempts is None else Attempts(request.attempts),
+        )
+
+    # --- what is told ---------------------------------------------------------------------------------------------------
+
+    def _reply(
+        self, request: Incoming, run: str, outcome: Mapping[str, object], taint: frozenset[str], attempts: Attempts | None
+    ) -> Reply:
+        """An outcome as its caller is to understand it: the caller knows of no run, only of a call."""
+        kind, details = outcome.get("kind"), outcome.get("details")
+        given = details if isinstance(details, Mapping) else {}
+        ending: Mapping[str, object] = outcome
+        lost = _own_loss(given, request.key)
+        if outcome.get("outcome") == "parked":
+            message = f"the run {run} waits for a person or a time, and goes on when it is there"
+            ending = _fault(FaultKind.UNAVAILABLE, message, retry_after=RETRY_AFTER)
+        elif lost is not None:
+            ending = {"outcome": "uncertain", **lost, "details": {"why": outcome.get("message")}}
+        elif kind == FaultKind.CANCELLED:
+            ending = _fault(FaultKind.UNAVAILABLE, f"the call was given up: {outcome.get('message')}", retry_after=RETRY_AFTER)
+        elif kind == FaultKind.DEADLINE_EXCEEDED and given.get("spender") in _OVER:
+            ending = {**outcome, "kind": FaultKind.TIMEOUT.value}
+        elif kind == FaultKind.CRASHED and not self._trusting:
+            # What crashed and why is for whoever runs the server: it may quote the inside of the program.
+            print(f"ael serve: run {run} of {request.method.entry} crashed: {outcome.get('message')}", file=sys.stderr)
+            ending = _fault(FaultKind.CRASHED, f"something inside the program failed; its operator finds it as run {run}")
+        return Reply(crossing(ending), run, taint, None if attempts is None else attempts.left)
+
+
+ANOTHER = "this key names another call: a key is for one request alone"
+ENDING = "the server is shutting down"
+
+
+def _refused(kind: FaultKind, message: str, **details: object) -> Reply:
+    return Reply(_fault(kind, message, **details))
+
+
+def _fault(kind: FaultKind, message: str, **details: object) -> dict[str, object]:
+    return {"outcome": "fault", "kind": kind.value, "message": message, "details": details}
+
+
+def _own_loss(details: Mapping[str, object], key: str | None) -> dict[str, object] | None:
+    """The call itself among those that a run gave up and that may have taken effect."""
+    lost = details.get("uncertain")
+    for one in lost if isinstance(lost, list) and key is not None else ():
+        if isinstance(one, Mapping) and one.get("key") == key:
+            return {name: one.get(name) for name in ("key", "operation", "step")}
+    return None
+
+
+def _name(request: Incoming) -> tuple[str, str, str]:
+    return request.caller.tenant, request.caller.name, request.key or ""
+
+
+def _run_id(request: Incoming, attempt: int) -> str:
+    """The id of the run of a keyed call: the keys of all effects inside come from it, without its attempt."""
+    text = "\0".join((*_name(request), request.method.entry))
+    base = f"r{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
+    return base if attempt == 1 else f"{base}~{attempt}"

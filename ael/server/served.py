@@ -1,0 +1,118 @@
+"""The services and nodes of a program, ready to be called over the Connect protocol: alone, or beside another protocol on one server."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import socket
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ael.durable.execute import execution_of
+from ael.host import Host, open_host
+from ael.net.redact import Redactor
+from ael.project.program import Opened
+from ael.project.serving import Listen
+from ael.server.caller import Caller, Callers, local_caller
+from ael.server.connect import Connect, Front
+from ael.server.dispatch import Dispatch
+from ael.server.gate import Gate
+from ael.server.guard import Guard, Receive, Refused, Scope, Send
+from ael.server.listener import bind, names_of, serve
+from ael.server.methods import Exposed, Method, described, exposed, methods
+from ael.server.stop import Stop
+from ael.server.told import log_to_stderr, tell
+
+HEALTH = ("/healthz", "/readyz")
+
+
+@dataclass(frozen=True)
+class Served:
+    """What is served, and the calls of it."""
+
+    host: Host
+    methods: Mapping[str, Method]
+    dispatch: Dispatch
+    trusts: bool = False
+
+    def connect(self, guard: Guard) -> Connect:
+        """The protocol behind a guard."""
+        return Connect(self.methods, self.dispatch, guard, self.host.bindings.clock, trusts=self.trusts)
+
+    def beside(self, guard: Guard, *paths: str) -> Front:
+        """The protocol beside what is behind the guard at `paths`."""
+        return Front(guard, self.connect(guard), frozenset({*HEALTH, *paths}).__contains__)
+
+
+def attach(host: Host, found: Sequence[Exposed], listen: Listen, gate: Gate, *, trusts: bool = False) -> Served:
+    """Make methods of a host callable. Keyed calls are kept where the host keeps its runs."""
+    execution = None if host.store is None else execution_of(host)
+    dispatch = Dispatch(host, listen, gate, secrets.token_hex(8), execution, trusting=trusts)
+    return Served(host, methods(found, host), dispatch, trusts)
+
+
+@dataclass(frozen=True)
+class Alone:
+    """A program that serves nothing but services and nodes."""
+
+    served: Served
+    found: tuple[Exposed, ...]
+    callers: Callers
+    listen: Listen
+
+    async def run(self, bound: socket.socket, name: str, stop: Stop, local: Caller | None = None) -> None:
+        """Serve on a bound socket until `stop`, then end the calls in flight."""
+        dispatch = self.served.dispatch
+
+        def ready() -> None:
+            shown = f"[{name}]" if ":" in name else name
+            print(f"ael serve: listening on http://{shown}:{bound.getsockname()[1]}", file=sys.stderr, flush=True)
+
+        guard = guard_of(self.served, self.listen, self.callers, local or local_caller(), names_of(name, bound, self.listen))
+        await serve(self.served.beside(guard), guard, self.listen, bound, stop, ready, dispatch.close)
+
+
+def prepare(opened: Opened, chosen: Sequence[str] = ()) -> Alone:
+    """Bind everything, and know the methods and the callers. Raises `HostError`."""
+    serving = opened.deployment.serving
+    found = exposed(opened, chosen)
+    also = [caller.secret for caller in serving.callers.values()]
+    host = open_host(opened, also=also, durable=kept(opened), exports=True)
+    callers = Callers(serving.callers.values(), host.bindings.secrets, host.bindings.clock.now)
+    gate = Gate(serving.listen.concurrent, serving.listen.queue)
+    return Alone(attach(host, found, serving.listen, gate), found, callers, serving.listen)
+
+
+def kept(opened: Opened) -> bool:
+    """Whether keyed calls are kept: only where the deployment says where its runs are, as all calls of a server."""
+    runs = opened.deployment.runs
+    return runs.said and runs.kind != "memory"
+
+
+def guard_of(served: Served, listen: Listen, callers: Callers, local: Caller, names: frozenset[str]) -> Guard:
+    """A guard with nothing behind it but the health of the server."""
+    return Guard(_nothing, listen, callers, local, names, lambda scope, caller: None, lambda: not served.dispatch.draining)
+
+
+async def _nothing(scope: Scope, receive: Receive, send: Send) -> None:
+    raise Refused(404, "there is nothing here")
+
+
+def serve_alone(opened: Opened, host: str, port: int, chosen: Sequence[str] = ()) -> int:
+    """Serve services and nodes until a signal. Gives the exit code. Raises `HostError`."""
+    alone = prepare(opened, chosen)
+    bound = bind(host, port, known=bool(alone.callers))
+    log_to_stderr(Redactor(alone.served.host.bindings.secrets.values()))
+    tell(alone.served.host, host, alone.listen)
+    for line in described(alone.found):
+        print(f"ael serve: {line}", file=sys.stderr)
+    return asyncio.run(_alone(alone, bound, host))
+
+
+async def _alone(alone: Alone, bound: socket.socket, name: str) -> int:
+    stop = Stop()
+    async with alone.served.host:
+        with stop.on_signals():
+            await alone.run(bound, name, stop)
+    return 0
