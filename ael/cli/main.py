@@ -23,6 +23,7 @@ COMMANDS = {
     "test": "run the test blocks of programs",
     "new": "make a pack that checks, tests and runs at once",
     "preview": "show the exact prompt, tools, size and price of a node before paying",
+    "graph": "draw an agent: its nodes and edges",
     "build": "compile a program; `--emit python` shows the code",
     "explain": "explain a diagnostic code",
     "runs": "list runs, show what they did, decide what they wait for, go on with them",

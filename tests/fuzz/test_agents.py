@@ -64,7 +64,8 @@ def test_what_the_check_takes_ends_and_goes_the_same_way_again() -> None:
         unit = lower(program)
 
         def go(journal: MemoryJournal) -> tuple[Outcome, list[str], Any]:
-            events, started = Collected(), []
+            events = Collected()
+            started: list[Any] = []
             acted.clear()
             host = engine(unit, externs={"main.act": act}, journal=journal)
             outcome = run(host, "main", {"n": n}, Options(run="r1", caller="c", on_event=events), during=started.append)

@@ -1,0 +1,1 @@
+"""Pictures of agents: their nodes and edges as text, as Mermaid, as SVG."""
