@@ -1,4 +1,4 @@
-"""Real processes for runs that are really killed: forked from one that has everything loaded, each ends itself with SIGKILL where it is told to.
+"""Real processes for runs that are really killed: forked from one that has all loaded, each ends itself with SIGKILL where it is told to.
 
 `python -m tests.durable.process` reads a request a line, and answers each when its process is gone.
 """
@@ -70,9 +70,7 @@ class Ledger(Outside):
 def stage_of(plan: str, doubt: bool) -> Stage:
     """A program is compiled once, before its processes are forked."""
     made = program([(kind, what) for kind, what in json.loads(plan)])
-    stage = Stage(made, doubt)
-    assert made.unit
-    return stage
+    return Stage(made, doubt)
 
 
 def _process(asked: dict[str, Any]) -> dict[str, object]:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
-import tempfile
 from collections import Counter
 from collections.abc import Awaitable
 from contextlib import suppress
-from pathlib import Path
-from typing import Any
+from itertools import count
+from typing import Any, ClassVar
 
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, precondition, rule
@@ -20,9 +18,10 @@ from ael.durable.execute import Execution, Taken
 from ael.journal.database import DatabaseStore
 from ael.journal.durable import HeldRun, RunState, StoreError
 from ael.journal.entry import Entry
+from ael.journal.writer import BATCH
 from ael.run.bindings import Options
-from tests.durable.programs import program
-from tests.durable.world import LEASE, Life, Outside, Stage, answer, answered_turns, connected, verify
+from tests.durable.programs import PLANS, Program, program
+from tests.durable.world import LEASE, Life, Outside, Stage, answer, answered_turns, connected, seen_in, verify
 from tests.journal.places import Place
 
 PROGRAMS = tuple(
@@ -36,27 +35,28 @@ PROGRAMS = tuple(
 )
 
 
-seen: Counter[str] = Counter()
-"""How often what the suite is about happened."""
+_numbers = count()
 
 
 class Workers(RuleBasedStateMachine):
     """Runs of one store. A worker is an owner's name; its process lives as long as one rule, or stalls in the middle of one."""
 
+    place: ClassVar[Place]
+    seen: ClassVar[Counter[str]]
+    """How often what the suite is about happened."""
     runs = Bundle("runs")
 
     def __init__(self) -> None:
         super().__init__()
-        self.folder = Path(tempfile.mkdtemp(prefix="ael-stateful-"))
-        self.place = Place("sqlite", self.folder / "runs.db", "")
+        self.number = next(_numbers)
         self.outside: dict[str, Outside] = {}
 
     @precondition(lambda self: len(self.outside) < 3)
-    @rule(target=runs, number=st.integers(0, len(PROGRAMS) - 1), doubt=st.booleans())
-    def start(self, number: int, doubt: bool) -> str:
+    @rule(target=runs, made=st.one_of(st.sampled_from(PROGRAMS), PLANS.map(program)), doubt=st.booleans())
+    def start(self, made: Program, doubt: bool) -> str:
         """Somebody starts a run, and leaves it to whoever works."""
-        run = f"r{len(self.outside)}"
-        self.outside[run] = outside = Outside(Stage(PROGRAMS[number], doubt))
+        run = f"r{self.number}.{len(self.outside)}"
+        self.outside[run] = outside = Outside(Stage(made, doubt))
 
         async def body(store: DatabaseStore) -> None:
             execution = Execution(outside.stage.engine, store, "starter", LEASE)
@@ -66,18 +66,33 @@ class Workers(RuleBasedStateMachine):
         self.place.run(body)
         return run
 
-    @rule(run=runs, owner=st.sampled_from(["w1", "w2"]), records=st.integers(1, 15), acts=st.integers(1, 5), lease=st.booleans())
-    def work(self, run: str, owner: str, records: int, acts: int, lease: bool) -> None:
+    @rule(
+        run=runs,
+        owner=st.sampled_from(["w1", "w2"]),
+        death=st.one_of(
+            st.tuples(st.just("records"), st.integers(1, 8)),
+            st.tuples(st.just("acts"), st.integers(1, 3)),
+            st.tuples(st.just("statements"), st.integers(1, 30)),
+        ),
+        lease=st.booleans(),
+    )
+    def work(self, run: str, owner: str, death: tuple[str, int], lease: bool) -> None:
         """A worker goes on with a run until it ends, parks, or its process dies. Its lease holds, or has run out when it dies."""
         outside = self.outside[run]
-        outside.crash_records = frozenset({outside.records + records})
-        outside.crash_acts = frozenset({outside.acts + acts})
-        asyncio.run(_work(self.place, outside, run, owner, LEASE if lease else 0.0))
+        outside.live_on()
+        what, after = death
+        setattr(outside, f"crash_{what}", frozenset({getattr(outside, what) + after}))
+        asyncio.run(_work(self, outside, run, owner, LEASE if lease else 0.0))
 
     @rule(run=runs, after=st.integers(1, 20))
     def stall(self, run: str, after: int) -> None:
         """A worker stands still until another has gone on with its run, and then goes on itself: nothing of that is kept."""
-        asyncio.run(_stall(self.place, self.outside[run], run, after))
+        asyncio.run(_stall(self, self.outside[run], run, after))
+
+    @rule(run=runs)
+    def race(self, run: str) -> None:
+        """Several workers want a run at once: one of them has it, or none."""
+        asyncio.run(_race(self, run))
 
     @rule(run=runs)
     def people(self, run: str) -> None:
@@ -95,19 +110,17 @@ class Workers(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """In the end all runs end, and each of them keeps its promises."""
-        try:
-            for run, outside in self.outside.items():
-                outside.live_on()
-                for _ in range(40):
-                    if asyncio.run(_work(self.place, outside, run, "last", LEASE, expired=True)):
-                        break
-                    self.people_of(run)
-                else:
-                    raise AssertionError(f"{run} does not end")
-                verify(outside, self.entries(run))
-                seen["ends"] += 1
-        finally:
-            shutil.rmtree(self.folder, ignore_errors=True)
+        for run, outside in self.outside.items():
+            outside.live_on()
+            for _ in range(40):
+                if asyncio.run(_work(self, outside, run, "last", LEASE, expired=True)):
+                    break
+                self.people_of(run)
+            else:
+                raise AssertionError(f"{run} does not end")
+            verify(outside, seen_in(self.place, run)[1])
+            self.seen["ends"] += 1
+            self.seen["crashed runs"] += outside.crashes > 0
 
     def people_of(self, run: str) -> None:
         async def body(store: DatabaseStore) -> None:
@@ -115,21 +128,13 @@ class Workers(RuleBasedStateMachine):
 
         self.place.run(body)
 
-    def entries(self, run: str) -> list[Entry]:
-        found: list[Entry] = []
 
-        async def body(store: DatabaseStore) -> None:
-            found.extend(await store.entries(run))
-
-        self.place.run(body)
-        return found
-
-
-async def _work(place: Place, outside: Outside, run: str, owner: str, lease: float, *, expired: bool = False) -> bool:
+async def _work(at: Workers, outside: Outside, run: str, owner: str, lease: float, *, expired: bool = False) -> bool:
     """Whether the run has ended."""
+    place = at.place
     life = outside.stage.life = Life(outside)
     life.loop.set_exception_handler(lambda loop, context: None)
-    store = DatabaseStore(lambda: connected(place, life), batch=1)
+    store = DatabaseStore(lambda: connected(place, life), batch=BATCH if outside.crash_statements else 1)
     try:
         if expired:
             _expire(place, run)
@@ -142,7 +147,7 @@ async def _work(place: Place, outside: Outside, run: str, owner: str, lease: flo
             await asyncio.wait({ending, dying}, return_when=asyncio.FIRST_COMPLETED)
             dying.cancel()
             if life.dead:
-                seen["deaths"] += 1
+                at.seen["deaths"] += 1
                 return False
             ending.result()
         row = await store.find(run)
@@ -188,8 +193,23 @@ class Slow:
         return asyncio.ensure_future(later())
 
 
-async def _stall(place: Place, outside: Outside, run: str, after: int) -> None:
+async def _race(at: Workers, run: str) -> None:
+    stores = [DatabaseStore(at.place.database) for _ in range(3)]
+    try:
+        found = await asyncio.gather(*(store.hold(run, f"racer {n}", LEASE) for n, store in enumerate(stores)))
+        won = [(store, held) for store, held in zip(stores, found, strict=True) if held is not None]
+        assert len(won) <= 1, "two workers have one run"
+        for store, held in won:
+            at.seen["races"] += 1
+            await store.release(run, held.row.epoch)
+    finally:
+        for store in stores:
+            await store.close()
+
+
+async def _stall(at: Workers, outside: Outside, run: str, after: int) -> None:
     """The first worker stops where it would write record `after`; what was started under its lease may still go out, once."""
+    place = at.place
     gate, reached = asyncio.Event(), asyncio.Event()
     life = outside.stage.life = Life(outside)
     life.loop.set_exception_handler(lambda loop, context: None)
@@ -214,7 +234,7 @@ async def _stall(place: Place, outside: Outside, run: str, after: int) -> None:
                 await quick.conclude(taken, quick.start(taken))
                 before = await second.entries(run)
                 gate.set()
-                seen["takeovers"] += 1
+                at.seen["takeovers"] += 1
                 with suppress(Taken, StoreError):
                     await ending
                 assert await second.entries(run) == before, "a worker that was taken over writes nothing more"

@@ -1,4 +1,4 @@
-"""Processes that are really killed (SIGKILL) after every record, after everything that the outside did, and in the middle of transactions."""
+"""Processes that are really killed (SIGKILL) after every record, after everything that the outside did, and inside of transactions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STATEMENTS = 16
 
 
 def ended(forge: Forge, plan: Plan, doubt: bool, point: tuple[str, int] | None) -> tuple[Killed, Outside, bool]:
-    """A run whose first process is killed at `point`: its processes, what was outside, and whether it met a doubt. It keeps its promises."""
+    """A run whose first process is killed at `point`, and keeps its promises: its processes, what was outside, and if it met a doubt."""
     run = f"r{uuid4().hex}"
     killed = Killed(forge, plan, doubt, point)
     outside = killed.outside(run)

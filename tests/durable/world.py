@@ -18,7 +18,9 @@ from ael.durable.execute import Execution
 from ael.journal.database import DatabaseStore
 from ael.journal.durable import RunState, StoreError
 from ael.journal.entry import Ending, Entry, Kind, State
-from ael.journal.writer import BATCH, Database
+from ael.journal.journal import kept
+from ael.journal.runs import find
+from ael.journal.writer import BATCH, Connection, Database
 from ael.run.bindings import Bindings, BoundModel, Options
 from ael.run.engine import Engine
 from ael.run.outcome import Outcome, Suspended, Value
@@ -306,15 +308,14 @@ def to_the_end(place: Place, outside: Outside, run: str, process: Process = live
     for _ in range(60):
         outcome = process(place, outside, run)
         if outcome is None:
-            row_state, entries = asyncio.run(_look(place, run))
-            if row_state is not RunState.ENDED:
+            if seen_in(place, run)[0] is not RunState.ENDED:
                 continue
             outside.live_on()
-            return Value(None, None), entries
+            return Value(None, None), seen_in(place, run)[1]
         if isinstance(outcome, Suspended):
             asyncio.run(_answered(place, outside, run))
             continue
-        state, entries = asyncio.run(_look(place, run))
+        state, entries = seen_in(place, run)
         assert state is RunState.ENDED or not entries
         return outcome, entries
     raise AssertionError("the run does not end")
@@ -325,10 +326,14 @@ async def _answered(place: Place, outside: Outside, run: str) -> None:
         assert await answer(store, outside, run), "a parked run waits for something"
 
 
-async def _look(place: Place, run: str) -> tuple[RunState | None, list[Entry]]:
-    async with place.open() as store:
-        row = await store.find(run)
-        return None if row is None else row.state, await store.entries(run)
+def seen_in(place: Place, run: str) -> tuple[RunState | None, list[Entry]]:
+    """The state of a run, and its records."""
+
+    def work(db: Connection) -> tuple[RunState | None, list[Entry]]:
+        row = find(db, run)
+        return None if row is None else row.state, [entry for _, entry in kept(db, run)]
+
+    return place.look(work)
 
 
 def verify(outside: Outside, entries: list[Entry]) -> None:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TypeVar
 from uuid import uuid4
 
 import pytest
@@ -13,8 +14,10 @@ import pytest
 from ael.journal.database import DatabaseStore
 from ael.journal.postgres import PostgresDatabase
 from ael.journal.sqlite import SqliteDatabase
+from ael.journal.writer import Connection
 from tests.postgres import PostgresServer
 
+T = TypeVar("T")
 Body = Callable[..., Awaitable[None]]
 
 
@@ -36,6 +39,25 @@ class Place:
         self.kind = kind
         self.path = path
         self.address = address
+
+        self._watching: SqliteDatabase | PostgresDatabase | None = None
+
+    def look(self, work: Callable[[Connection], T]) -> T:
+        """What is there now; PostgreSQL is looked at by a connection that stays open."""
+        database = self._watching = self._watching or self.database()
+        database.begin()
+        try:
+            return work(database)
+        finally:
+            database.commit()
+            if self.path is not None:
+                self.close()
+
+    def close(self) -> None:
+        """Look no more."""
+        if self._watching is not None:
+            self._watching.close()
+            self._watching = None
 
     def database(self) -> SqliteDatabase | PostgresDatabase:
         return SqliteDatabase(self.path) if self.path is not None else PostgresDatabase(self.address)
@@ -59,9 +81,12 @@ class Place:
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     """An empty place of each kind."""
     if request.param == "sqlite":
-        return Place("sqlite", tmp_path / "runs.db", "")
-    server: PostgresServer = request.getfixturevalue("server")
-    return Place("postgres", None, server.create(f"t{uuid4().hex}"))
+        made = Place("sqlite", tmp_path / "runs.db", "")
+    else:
+        server: PostgresServer = request.getfixturevalue("server")
+        made = Place("postgres", None, server.create(f"t{uuid4().hex}"))
+    yield made
+    made.close()
