@@ -123,6 +123,13 @@ def test_the_store_itself_refuses_what_skips_its_predecessor(place: Place) -> No
         with pytest.raises(WriteAheadRequired):
             await written(held, CALL[1])
         assert await store.entries("r1") == []
+        # The record that it takes for the one before is there, but of another call.
+        other = await begun(store, "r2")
+        await written(other, CALL[0])
+        other.journal._last["a/t#2"] = (0, CALL[0])  # type: ignore[attr-defined]
+        with pytest.raises(WriteAheadRequired):
+            await written(other, CALL[1]._replace(path="a/t#2"))
+        assert await store.entries("r2") == [CALL[0]]
 
     place.run(body)
 

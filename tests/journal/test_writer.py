@@ -95,14 +95,24 @@ def test_an_event_loop_waits_for_no_other_process(tmp_path: Path, monkeypatch: p
         store = store_of(tmp_path / "runs.db", [])
         held = await begun(store)
         await call(held, 0)
-        with closing(sqlite3.connect(tmp_path / "runs.db", isolation_level=None)) as other:
-            other.execute("BEGIN IMMEDIATE")
-            held.journal.append(entry("a/t#1", State.PROPOSED))
-            waiting = held.journal.append(entry("a/t#1", State.STARTED))
-            assert waiting is not None
-            await asyncio.sleep(0.05)
-            assert not asyncio.ensure_future(waiting).done()
-            other.execute("ROLLBACK")
+        asked, freed, was_held_up = threading.Event(), threading.Event(), []
+
+        def other() -> None:
+            with closing(sqlite3.connect(tmp_path / "runs.db", isolation_level=None)) as db:
+                db.execute("BEGIN IMMEDIATE")
+                asked.set()
+                was_held_up.append(not freed.wait(5))
+                db.execute("ROLLBACK")
+
+        locking = threading.Thread(target=other)
+        locking.start()
+        await asyncio.to_thread(asked.wait)
+        held.journal.append(entry("a/t#1", State.PROPOSED))
+        waiting = held.journal.append(entry("a/t#1", State.STARTED))
+        assert waiting is not None
+        freed.set()
+        await asyncio.to_thread(locking.join)
+        assert was_held_up == [False]
         await waiting
         await call(held, 2)
         await store.close()

@@ -1,0 +1,165 @@
+"""Mutations of what keeps runs: the store, its writer, decisions, and going on after a crash."""
+
+from __future__ import annotations
+
+from tests.mutation.mutation import Mutation
+
+STORE = "tests/journal/test_store.py::"
+WRITER = "tests/journal/test_writer.py::"
+DECIDE = "tests/durable/test_decide.py::"
+CRASH = "tests/durable/test_crash_runs.py::test_crashed_everywhere"
+
+MUTATIONS = (
+    Mutation(
+        "K29",
+        "the fence of a worker that lost its run",
+        "ael/journal/journal.py",
+        "FROM ael_run WHERE run = ? AND epoch = ? AND state = 'running'",
+        "FROM ael_run WHERE run = ? AND epoch >= ? AND state = 'running'",
+        STORE + "test_who_lost_the_lease_writes_nothing_more",
+    ),
+    Mutation(
+        "K29",
+        "the fence of a run's end",
+        "ael/journal/runs.py",
+        "owner = '', lease = 0 WHERE run = ? AND epoch = ? AND state = 'running'\"",
+        "owner = '', lease = 0 WHERE run = ? AND epoch >= ? AND state = 'running'\"",
+        STORE + "test_who_lost_the_lease_writes_nothing_more",
+    ),
+    Mutation(
+        "K29",
+        "the claims, one after the other, of a tenant that has a limit",
+        "ael/journal/runs.py",
+        "        if most is not None and running.get(tenant, 0) >= most:",
+        "        if most is not None and running.get(tenant, 0) > most:",
+        STORE + "test_tenants_take_turns_and_keep_their_limits",
+    ),
+    Mutation(
+        "K29",
+        "the order of records, by the store itself",
+        "ael/journal/journal.py",
+        "            check_order(None if after is None else new.get(after) or _recorded(db, base + after, entry), entry)\n",
+        "",
+        STORE + "test_the_store_itself_refuses_what_skips_its_predecessor",
+    ),
+    Mutation(
+        "K29",
+        "the record before, which has to be of the same place",
+        "ael/journal/journal.py",
+        "        if path == entry.path:",
+        "        if True:",
+        STORE + "test_the_store_itself_refuses_what_skips_its_predecessor",
+    ),
+    Mutation(
+        "K29",
+        "the gap that is no journal",
+        "ael/journal/journal.py",
+        "        if seq != at:",
+        "        if False:",
+        STORE + "test_a_journal_with_a_gap_is_refused",
+    ),
+    Mutation(
+        "K40",
+        "the thread for the commits of several runs",
+        "ael/journal/writer.py",
+        "        alone, self._latest = self._latest == of, of",
+        "        alone, self._latest = True, of",
+        WRITER + "test_slow_commits_and_those_of_several_runs_are_the_threads",
+    ),
+    Mutation(
+        "K40",
+        "the thread for slow commits",
+        "ael/journal/writer.py",
+        "        quick = self._cost is not None and self._cost < QUICK and self._database is not None",
+        "        quick = self._database is not None",
+        WRITER + "test_slow_commits_and_those_of_several_runs_are_the_threads",
+    ),
+    Mutation(
+        "K40",
+        "an event loop that waits for no other process",
+        "ael/journal/sqlite.py",
+        '                self.change("PRAGMA busy_timeout = 0")\n',
+        "",
+        WRITER + "test_an_event_loop_waits_for_no_other_process",
+    ),
+    Mutation(
+        "K30",
+        "the one answer from outside",
+        "ael/journal/runs.py",
+        "        return again and tuple(known[0]) == row",
+        "        known.clear()",
+        STORE + "test_an_answer_from_outside_wakes_a_parked_run_and_counts_once",
+    ),
+    Mutation(
+        "K30",
+        "the members of a role",
+        "ael/durable/decide.py",
+        '    if by not in known and not (here and "local" in known):',
+        "    if not known:",
+        DECIDE + "test_only_members_of_the_role_decide_and_a_worker_never_does",
+    ),
+    Mutation(
+        "K30",
+        "the time that a person has",
+        "ael/durable/decide.py",
+        "    if asked.due is not None and now >= asked.due:",
+        "    if asked.due is not None and now >= asked.due + 1e9:",
+        DECIDE + "test_after_its_time_a_late_answer_is_refused_and_the_run_goes_on_with_a_no",
+    ),
+    Mutation(
+        "K30",
+        "the check of what a person edited",
+        "ael/run/approval.py",
+        "    try:\n        edited = _edited(input, dict(decision.arguments))",
+        "    try:\n        edited = dict(decision.arguments)",
+        DECIDE + "test_edited_arguments_are_checked_like_those_of_a_new_call",
+    ),
+    Mutation(
+        "K27",
+        "the doubt about a call that had started",
+        "ael/run/call.py",
+        "            if step.key and self.interrupted(step):",
+        "            if False:",
+        CRASH,
+    ),
+    Mutation(
+        "K27",
+        "the answers that are not asked for again",
+        "ael/run/step.py",
+        "        return last if last.state is _ANSWERED else None",
+        "        return None",
+        "tests/histories/test_histories.py::test_a_kept_journal_replays_to_its_end",
+    ),
+    Mutation(
+        "K27",
+        "the run that ends its workers and is put aside",
+        "ael/journal/runs.py",
+        "    if attempts > DEAD_AFTER:",
+        "    if attempts > 1_000_000:",
+        STORE + "test_a_run_that_ends_its_workers_is_put_aside",
+    ),
+    Mutation(
+        "K28",
+        "the bindings that a run keeps",
+        "ael/durable/worker.py",
+        "            if differs := execution.differs(held):",
+        "            if (differs := execution.differs(held)) and False:",
+        "tests/durable/test_fleet.py::test_a_run_keeps_its_bindings_and_a_worker_with_others_leaves_it",
+    ),
+    Mutation(
+        "K28",
+        "the request that has to be the recorded one",
+        "ael/run/step.py",
+        "        if last.target != self.target or (last.digest and last.digest != self.digest):",
+        "        if last.target != self.target:",
+        "tests/run/test_replay.py::test_a_request_that_differs_in_the_same_place_is_diverged",
+    ),
+    Mutation(
+        "K46",
+        "the time of work of earlier lives",
+        "ael/journal/journal.py",
+        "        self.active = max((entry.active for entry in self._entries), default=0.0)",
+        "        self.active = 0.0",
+        "tests/durable/test_limits.py::test_active_time_is_counted_over_all_lives_and_not_from_anew",
+    ),
+)
