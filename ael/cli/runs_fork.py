@@ -101,9 +101,8 @@ async def _plans(
         bound = rebound(program, changes.models, changes.settings)
         host = open_preview(bound, frozenset(bound.program.nodes))
         execution = Execution(host.engine, store, new_owner(), bound.deployment.runs.lease, bound_of(bound))
-        reads = execution.bound.reads
-        price = partial(_price, host)
-        guess = estimate(entries, at, changes, pinned=pinned, bound=price, unit=host.unit, allow=args.allow, reads=reads)
+        price, doers = partial(_price, host), execution.doers
+        guess = estimate(entries, at, changes, pinned=pinned, bound=price, doers=doers, allow=args.allow)
         plans.append(Plan(", ".join(f"{what}={text}" for what, text in variant), bound, execution, changes, at, guess))
     return plans
 

@@ -7,10 +7,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from decimal import Decimal
 
 from ael.data import dataclass, replace
-from ael.durable.fork import Changes, above, acts, allows, before
+from ael.durable.fork import Changes, Doers, above, allows, before
 from ael.durable.pinned import price_of
 from ael.journal.entry import Ending, Entry, Kind, State
-from ael.lower.unit import CompiledUnit
 from ael.run.budget import ZERO, cost_of
 from ael.run.ports import Price, Usage
 from ael.run.turn import from_record
@@ -57,9 +56,8 @@ def estimate(
     *,
     pinned: Mapping[str, object],
     bound: Callable[[str], Price | None],
-    unit: CompiledUnit,
+    doers: Doers,
     allow: Collection[str],
-    reads: frozenset[str],
 ) -> Estimate:
     """What the rest of a run took that a fork at `at` does again.
 
@@ -85,12 +83,12 @@ def estimate(
     held = {
         entry.path
         for entry in rest
-        if entry.kind in _CALLS and not allows(allow, entry.target) and acts(unit, entry.kind, entry.target, reads)
+        if entry.kind in _CALLS and not allows(allow, entry.target) and doers.act(entry.kind, entry.target)
     }
     for entry in rest:
         # A call that is served is not gone into.
         if entry.kind in _CALLS and held.isdisjoint(above(entry.path)):
-            real = acts(unit, entry.kind, entry.target, reads)
+            real = doers.act(entry.kind, entry.target)
             calls["served" if entry.path in held else "real" if real else "anew"] += 1
     known = None if unpriced else cost
     inputs = total.input + total.cache_read + total.cache_write

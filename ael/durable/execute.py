@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from ael.data import dataclass, field, replace
-from ael.durable.fork import ForkJournal, fork_of
+from ael.durable.fork import Doers, ForkJournal, fork_of
 from ael.durable.heart import Heart
 from ael.durable.pinned import Bound, bound_of, differences
 from ael.durable.rights import CallersNow, callers_now, kept_rights, restored, spec_form, spec_of, tightened
@@ -19,6 +19,7 @@ from ael.run.budget import Account
 from ael.run.engine import Engine
 from ael.run.outcome import Outcome, Suspended, to_json, word_of
 from ael.run.run import Run
+
 
 class Taken(Exception):
     """Another worker has this run now; what this one still did after that is not kept."""
@@ -90,10 +91,17 @@ class Execution:
             run.cancel(row.cancel)
         return run
 
+    @property
+    def doers(self) -> Doers:
+        """What of the program may change something outside, as it is bound here."""
+        bindings = self.engine.world.bindings
+        elsewhere = self.bound.elsewhere | bindings.placements.keys() | bindings.operations.keys()
+        return Doers(self.engine.world.unit, self.bound.reads, frozenset(elsewhere))
+
     def journal(self, held: Held) -> RunJournal:
         """The journal that the run is executed over: a fork's also says which effects may be made."""
         fork = fork_of(held.pinned)
-        return held.journal if fork is None else ForkJournal(held.journal, fork, self.engine.world.unit, self.bound.reads)
+        return held.journal if fork is None else ForkJournal(held.journal, fork, self.doers)
 
     async def conclude(self, held: Held, run: Run) -> Outcome:
         """Wait for the end of an execution, and record it. Raises `Taken`, and `StoreError` when the store is gone."""

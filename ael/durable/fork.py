@@ -101,28 +101,41 @@ def fork_of(pinned: Mapping[str, object]) -> Fork | None:
     return Fork(str(kept["of"]), str(kept["at"]), record, frozenset(kept["allow"]), kept["models"], settings, changes)
 
 
-def acts(unit: CompiledUnit, kind: Kind, target: str, reads: frozenset[str]) -> bool:
-    """Whether a call may change something outside, as far as its declaration tells.
+class Doers(NamedTuple):
+    """What is known of the things that a program calls.
 
-    A tool or operation of AEL code that may be repeated does so only through what it calls, which is looked at by itself; so does a node
-    that a model is offered. What only reads: `get`, `has` and `entries` of stores, `parallel` tools (language.md, section 5: `idempotent`,
-    and only reading), and MCP tools whose pinned definition says so (`reads`). That a tool is `idempotent` says nothing of the kind.
+    `reads`: MCP tools whose pinned definition says that they only read. `elsewhere`: services, operations and nodes that are not AEL code
+    of this process, so that nothing of what they do comes by this journal.
     """
-    match kind:
-        case Kind.STORE:
-            return target.rpartition(".")[2] not in _READS
-        case Kind.TOOL:
-            compiled = unit.tools.get(target)
-            if compiled is None:
-                return target not in unit.nodes
-            if compiled.spec.repeat is not Repeat.IDEMPOTENT:
-                return True
-            return compiled.body is None and not compiled.spec.parallel and target not in reads
-        case Kind.OPERATION:
-            operation = unit.operations.get(target)
-            return operation is None or operation.repeat is not Repeat.IDEMPOTENT
-        case _:
-            return False
+
+    unit: CompiledUnit
+    reads: frozenset[str] = frozenset()
+    elsewhere: frozenset[str] = frozenset()
+
+    def act(self, kind: Kind, target: str) -> bool:
+        """Whether a call may change something outside, as far as its declaration tells.
+
+        A tool or operation of AEL code that may be repeated does so only through what it calls, which is looked at by itself; so does a
+        node that a model is offered. What only reads: `get`, `has` and `entries` of stores, `parallel` tools (language.md, section 5:
+        `idempotent`, and only reading), and MCP tools whose pin says so. That a tool is `idempotent` says nothing of the kind.
+        """
+        if not self.elsewhere.isdisjoint((target, target.rpartition(".")[0])):
+            return True
+        match kind:
+            case Kind.STORE:
+                return target.rpartition(".")[2] not in _READS
+            case Kind.TOOL:
+                compiled = self.unit.tools.get(target)
+                if compiled is None:
+                    return target not in self.unit.nodes
+                if compiled.spec.repeat is not Repeat.IDEMPOTENT:
+                    return True
+                return compiled.body is None and not compiled.spec.parallel and target not in self.reads
+            case Kind.OPERATION:
+                operation = self.unit.operations.get(target)
+                return operation is None or operation.repeat is not Repeat.IDEMPOTENT
+            case _:
+                return False
 
 
 def allows(allow: Collection[str], target: str) -> bool:
@@ -182,11 +195,10 @@ class ForkJournal:
     Not as soon as it is proposed: a call that is refused is answered so by whoever refuses it.
     """
 
-    def __init__(self, inner: RunJournal, fork: Fork, unit: CompiledUnit, reads: frozenset[str]) -> None:
+    def __init__(self, inner: RunJournal, fork: Fork, doers: Doers) -> None:
         self._inner = inner
         self._fork = fork
-        self._unit = unit
-        self._reads = reads
+        self._doers = doers
         entries = inner.entries()
         # What served in an earlier execution of this fork says so in its journal.
         spent = [str(entry.derived[0]) for entry in entries if entry.key == _SERVED and entry.derived]
@@ -249,7 +261,7 @@ class ForkJournal:
         """Whether a call is not made for real: it may change something, and is not allowed to."""
         if entry.kind not in _ACTS or allows(self._fork.allow, entry.target):
             return False
-        return acts(self._unit, entry.kind, entry.target, self._reads)
+        return self._doers.act(entry.kind, entry.target)
 
     def _settled(self, call: Entry) -> Entry:
         """Answer a call that is held back; with the arguments as whoever forked edited them, where they did."""

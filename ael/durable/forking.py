@@ -7,7 +7,7 @@ from collections.abc import Collection
 from ael.data import replace
 from ael.durable.change import ChangeError
 from ael.durable.execute import Execution, options_of
-from ael.durable.fork import Changes, Fork, Recorded, acts, allows, cut
+from ael.durable.fork import Changes, Fork, Recorded, allows, cut
 from ael.journal.durable import RunRow
 from ael.journal.entry import Entry, Kind
 from ael.types.spec import BudgetSpec
@@ -52,19 +52,19 @@ async def forked(
 def acting(execution: Execution, entries: Collection[Entry], rest: Collection[Recorded]) -> list[Recorded]:
     """Of the calls after the point of a fork those that may have changed something: what can serve."""
     kinds = {entry.path: entry.kind for entry in entries}
-    unit, reads = execution.engine.world.unit, execution.bound.reads
-    return [one for one in rest if acts(unit, kinds[one.path], one.target, reads)]
+    doers = execution.doers
+    return [one for one in rest if doers.act(kinds[one.path], one.target)]
 
 
 def _no_right(execution: Execution, entries: Collection[Entry], changes: Changes, allow: Collection[str]) -> None:
     """Raise `ChangeError` for a decision that would let a call be made: a role gives approvals, never a fork (K30)."""
     targets = {entry.path: entry.target for entry in entries if entry.kind is Kind.APPROVAL}
-    unit, reads = execution.engine.world.unit, execution.bound.reads
+    doers = execution.doers
     for path, answer in changes.answers.items():
         target = targets.get(path)
         if target is None or not isinstance(answer.value, dict) or not answer.value.get("approved"):
             continue
-        if allows(allow, target) or not acts(unit, Kind.TOOL, target, reads):
+        if allows(allow, target) or not doers.act(Kind.TOOL, target):
             note = "leave it out: the fork asks for an approval of its own"
             raise ChangeError(f"a fork cannot approve a call of `{target}` that it makes for real", note)
 

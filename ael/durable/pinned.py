@@ -29,13 +29,15 @@ _SHOWN = 120
 class Bound:
     """What a deployment binds a program to. `name` is the program's (its pack's), `values` what each thing is bound to, as text to compare.
 
-    `reads`: the MCP tools whose pinned definition says that they only read.
+    `reads`: the MCP tools whose pinned definition says that they only read. `elsewhere`: the services and nodes that run in another place,
+    where no journal of this run is.
     """
 
     name: str = ""
     deployment: str = ""
     values: Mapping[str, str] | None = None
     reads: frozenset[str] = frozenset()
+    elsewhere: frozenset[str] = frozenset()
 
     def kept(self) -> dict[str, object]:
         """What of it a run keeps."""
@@ -67,7 +69,13 @@ def bound_of(opened: Opened) -> Bound:
         kept = {wire: pin.sha256 for wire, pin in (*pins.tools.items(), *pins.prompts.items())}
         values[f"pins of {short_name(server)}"] = digest(kept)[:16]
     pack = opened.project.pack
-    return Bound(pack.name if pack is not None else opened.project.main, deployment.name, values, frozenset(_reads(opened)))
+    return Bound(
+        pack.name if pack is not None else opened.project.main,
+        deployment.name,
+        values,
+        frozenset(_reads(opened)),
+        frozenset(deployment.placements),
+    )
 
 
 def _prices(opened: Opened) -> Callable[[str, str], str | None]:

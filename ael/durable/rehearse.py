@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Mapping, Sequence
 
 from ael.data import replace
 from ael.durable.execute import options_of
-from ael.durable.fork import ForkJournal, above, fork_of
+from ael.durable.fork import Doers, ForkJournal, above, fork_of
 from ael.journal.durable import RunRow
 from ael.journal.entry import Entry, Header, Kind, State
 from ael.journal.store import RunJournal
@@ -82,7 +82,7 @@ async def _pass(
     journal: RunJournal = Rehearsal(header, entries, open_calls)
     fork = fork_of(pinned)
     if fork is not None:
-        journal = ForkJournal(journal, fork, engine.world.unit, frozenset())
+        journal = ForkJournal(journal, fork, Doers(engine.world.unit))
     # Times have passed since, so no deadline holds.
     options = replace(options_of(pinned), tenant=header.tenant, caller=header.caller, run=header.run, journal=journal, park=True)
     run = engine.start(header.entry, dict(input), options)

@@ -10,8 +10,9 @@ import pytest
 from ael.data import replace
 from ael.durable.change import ChangeError
 from ael.durable.execute import Execution, new_owner
-from ael.durable.fork import Answer, Changes, Fork, ForkJournal, acts, fork_of
+from ael.durable.fork import Answer, Changes, Doers, Fork, ForkJournal, fork_of
 from ael.durable.forking import forked
+from ael.durable.pinned import Bound
 from ael.journal.database import DatabaseStore
 from ael.journal.durable import RunRow
 from ael.journal.entry import Ending, Entry, Header, Kind, State
@@ -21,8 +22,8 @@ from ael.run.outcome import Outcome
 from ael.run.ports import Decision
 from ael.run.store import MemoryStore
 from ael.types.fault import Fault
-from ael.types.signature import Repeat
-from ael.types.spec import ApprovalSpec, BudgetSpec, StoreSpec
+from ael.types.signature import Repeat, Signature
+from ael.types.spec import ApprovalSpec, BudgetSpec, OperationSpec, StoreSpec
 from ael.types.type import IntType
 from tests.journal.places import Place
 from tests.run.fakes import FakeApprover, call, calls, model, said
@@ -285,16 +286,37 @@ def test_a_fork_that_is_interrupted_goes_on_as_it_was(place: Place) -> None:
 @pytest.mark.feature("D7")
 def test_what_acts_is_known_from_its_declaration() -> None:
     program = World(total).unit
-    assert not acts(program, Kind.TOOL, "main.rate", frozenset())
-    assert acts(program, Kind.TOOL, "main.pay", frozenset())
-    assert acts(program, Kind.TOOL, "main.mail", frozenset())
-    assert not acts(program, Kind.TOOL, "main.mail", frozenset({"main.mail"})), "an MCP tool that only reads, by its pin"
-    assert acts(program, Kind.TOOL, "main.unknown", frozenset())
+    known = Doers(program)
+    assert not known.act(Kind.TOOL, "main.rate"), "`parallel`: declared to be idempotent, and only to read"
+    assert known.act(Kind.TOOL, "main.pay")
+    assert known.act(Kind.TOOL, "main.mail"), "`idempotent` alone may write, under a key"
+    assert not Doers(program, frozenset({"main.mail"})).act(Kind.TOOL, "main.mail"), "an MCP tool that only reads, by its pin"
+    assert known.act(Kind.TOOL, "main.unknown")
     for operation, changes in (("get", False), ("has", False), ("entries", False), ("put", True), ("remove", True)):
-        assert acts(program, Kind.STORE, f"main.notes.{operation}", frozenset()) is changes
-    assert not acts(program, Kind.MODEL, "main.fast", frozenset())
+        assert known.act(Kind.STORE, f"main.notes.{operation}") is changes
+    assert not known.act(Kind.MODEL, "main.fast")
     inner = replace(program.tools["main.mail"], body=total)
-    assert not acts(replace(program, tools={"main.mail": inner}), Kind.TOOL, "main.mail", frozenset()), "its body is looked at"
+    assert not Doers(replace(program, tools={"main.mail": inner})).act(Kind.TOOL, "main.mail"), "its body is looked at"
+
+
+@pytest.mark.feature("B7", "D7", "D9")
+def test_what_runs_elsewhere_acts_since_nothing_of_it_comes_by_this_journal() -> None:
+    """An operation that may be repeated is run anew where AEL code provides it here, and is served or blocked where something else does."""
+    reads = OperationSpec("main.Orders.get", Signature("main.Orders.get", (), INT), "", None, Repeat.IDEMPOTENT)
+    program = replace(World(total).unit, operations={"main.Orders.get": reads})
+    assert not Doers(program).act(Kind.OPERATION, "main.Orders.get")
+    assert not Doers(program).act(Kind.TOOL, "main.answer")
+    for elsewhere in ("main.Orders", "main.Orders.get"):
+        assert Doers(program, frozenset(), frozenset({elsewhere})).act(Kind.OPERATION, "main.Orders.get")
+    assert Doers(program, frozenset(), frozenset({"main.answer"})).act(Kind.TOOL, "main.answer")
+    host = Execution(engine(program, operations={"main.Orders.get": total}), DatabaseStore(_nowhere), "w", 60.0)
+    assert host.doers.act(Kind.OPERATION, "main.Orders.get"), "a Python function of the host"
+    placed = Execution(engine(program), DatabaseStore(_nowhere), "w", 60.0, Bound(elsewhere=frozenset({"main.Orders"})))
+    assert placed.doers.act(Kind.OPERATION, "main.Orders.get"), "a placement of the deployment"
+
+
+def _nowhere() -> Any:
+    raise AssertionError("no store is opened")
 
 
 @pytest.mark.feature("B7", "K26")
@@ -375,7 +397,7 @@ def test_a_call_that_is_held_back_never_begins_whatever_led_there() -> None:
     """The last guard: even a call that nothing answered is not started."""
     world = World(total)
     header = Header("r2", "program", "main.main", "", "local", "ann", 0.0, None)
-    journal = ForkJournal(MemoryJournal().open(header), Fork("r1", ""), world.unit, frozenset())
+    journal = ForkJournal(MemoryJournal().open(header), Fork("r1", ""), Doers(world.unit))
     entry = Entry("main/pay@0", State.PROPOSED, Kind.TOOL, "main.pay", "", "k", {"n": 1}, None, 0.0, 0.0)
     journal.append(entry)
     with pytest.raises(Fault, match="is blocked in a fork") as fault:

@@ -171,6 +171,11 @@ def test_a_collector_that_is_not_there_is_told_of_once(ael: Ael) -> None:
         ('log = otlp("https://c.example.com", content: 1)', "AEL0814", "`content` is `true` or `false`"),
         ('log = otlp("https://c.example.com", every: 1s)', "AEL0814", "`otlp` has no `every`"),
         ('runs = sqlite("r.db", evidence: some)', "AEL0814", "`evidence` is `none`, `redacted` or `full`"),
+        ('runs = sqlite("r.db", evidence_keep: soon)', "AEL0814", "`evidence_keep` is a length of time"),
+        ('runs = sqlite("r.db", redact: ["a"])', "AEL0814", "`redact` goes with `evidence: redacted`"),
+        ('runs = sqlite("r.db", evidence: full, redact: ["a"])', "AEL0814", "`redact` goes with `evidence: redacted`"),
+        ('runs = sqlite("r.db", evidence: redacted, redact: [])', "AEL0814", "`redact` is a list of names of fields"),
+        ('runs = sqlite("r.db", evidence: redacted, redact: "a")', "AEL0814", "`redact` is a list of names of fields"),
     ],
 )
 def test_lines_that_are_refused(tmp_path: Path, line: str, code: str, said: str) -> None:

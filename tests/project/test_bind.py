@@ -316,9 +316,15 @@ def test_who_approves_is_not_handed_to_others(tmp_path: Path, line: str, codes: 
         ("runs = memory", RunsBinding("memory", "")),
         (
             'runs = sqlite("r.db", lease: 10s, slots: 2, per_tenant: 1, approval: 24h, keep: 30d, uncertain: park)',
-            RunsBinding("sqlite", "r.db", None, 10.0, 2, 1, 86_400.0, 2_592_000.0, True),
+            RunsBinding(
+                "sqlite", "r.db", lease=10.0, slots=2, per_tenant=1, approval=86_400.0, keep=2_592_000.0, park_uncertain=True
+            ),
         ),
         ('runs = postgres(secret("RUNS"))\nsecret RUNS = env("RUNS")', RunsBinding("postgres", "", "RUNS")),
+        (
+            'runs = sqlite("r.db", evidence: redacted, redact: ["email", "iban"], evidence_keep: 7d)',
+            RunsBinding("sqlite", "r.db", evidence="redacted", redact=("email", "iban"), evidence_keep=604_800.0),
+        ),
     ],
 )
 def test_where_runs_are_kept(tmp_path: Path, line: str, expected: RunsBinding) -> None:
