@@ -26,10 +26,8 @@ _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 def detach(opened: Opened, entry: str, values: Mapping[str, object], args: argparse.Namespace) -> int:
     """Make the run, and print its id. No model, tool or key is needed here. Gives the exit code."""
     if args.run_id is not None and not _ID.fullmatch(args.run_id):
-        print(
-            "ael run: the id of a run has up to 100 letters, digits, `-`, `_` and `.`, and begins with a letter or digit",
-            file=sys.stderr,
-        )
+        rule = "an id has up to 100 letters, digits, `-`, `_` and `.`, and begins with a letter or digit"
+        tell("AEL0905", f"`{args.run_id}` is no id of a run", rule)
         return 2
     warnings: list[str] = []
     try:

@@ -16,6 +16,7 @@ import argparse
 from collections.abc import Mapping
 from pathlib import Path
 
+from ael.cli.report import tell
 from ael.cli.start import start
 from ael.project.entry import choose
 from ael.project.program import Opened
@@ -51,6 +52,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run."""
+    for option, given in (("--run-id", args.run_id), ("--tenant", args.tenant)):
+        if given is not None and not args.detach:
+            # Left out silently, an id that was to make a run once would let it act again.
+            tell("AEL0905", f"`{option}` belongs to `--detach`", f"add `--detach`, or leave `{option}` out")
+            return 2
 
     def go(opened: Opened, entry: str, values: Mapping[str, object]) -> int:
         # The run time is loaded here; a program that does not check never gets so far.

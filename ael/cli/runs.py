@@ -64,7 +64,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             own.add_argument("--state", choices=STATES, action="append", default=[], help="only runs in this state")
         if action in ("list", "approvals"):
             own.add_argument("--tenant", metavar="NAME", help="only those of this tenant")
-            own.add_argument("--limit", type=int, default=20 if action == "list" else 1_000, metavar="N", help="at most so many")
+            own.add_argument(
+                "--limit", type=_count, default=20 if action == "list" else 1_000, metavar="N", help="at most so many"
+            )
         if action == "show":
             own.add_argument(
                 "--step", metavar="STEP", help="one step, whole: of a model what it was asked (`3`, `pay:2`, `turn2`, …)"
@@ -118,6 +120,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(action="list", path=Path(), deploy=None, format="text", state=[], tenant=None, limit=20)
 
 
+def _count(text: str) -> int:
+    """A number of at least one."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"a number of at least 1 belongs here, not `{text}`")
+    return int(text)
+
+
 def run(args: argparse.Namespace) -> int:
     """Do it."""
     action = "decide" if args.action in ("approve", "deny", "settle") else args.action
@@ -127,6 +136,12 @@ def run(args: argparse.Namespace) -> int:
     try:
         return asyncio.run(_awaited(act(args)))
     except opening.Stopped as stopped:
+        if stopped.nothing and args.format == "json" and args.action in ("list", "approvals"):
+            print("[]")
+        elif stopped.nothing and getattr(args, "run", None) is not None:
+            # A run that is asked for by name is not there.
+            print(opening.told("AEL0905", f"there is no run `{args.run}`", stopped.text), file=sys.stderr)
+            return 2
         if stopped.text:
             print(stopped.text, file=sys.stderr)
         return cast(int, stopped.exit_code)

@@ -6,6 +6,7 @@ import argparse
 import sys
 import time
 
+from ael.cli.progress import json_text
 from ael.cli.report import told
 from ael.cli.runs_open import Stopped, found, opened, program_at
 from ael.durable.decide import Open, decide, find, settle
@@ -14,6 +15,7 @@ from ael.run.bindings import system_user
 from ael.types.decode import decoder
 from ael.types.json import JsonError, read
 from ael.types.problem import DecodeError
+from ael.types.type import Named
 
 
 async def act(args: argparse.Namespace) -> int:
@@ -31,6 +33,8 @@ async def act(args: argparse.Namespace) -> int:
             edited = _json("--arguments", args.arguments) if args.action == "approve" and args.arguments is not None else None
             if edited is not None and not isinstance(edited, dict):
                 raise Stopped(2, told("AEL0905", "`--arguments` holds an object"))
+            if edited is not None:
+                _fits(program, asked, edited)
             await decide(
                 store, asked, approved=args.action == "approve", by=by, reason=args.reason, arguments=edited,
                 members=program.deployment.roles, now=time.time(),
@@ -43,6 +47,20 @@ async def act(args: argparse.Namespace) -> int:
     from ael.cli.runs_resume import resume
 
     return await resume(program, asked.run, whole=False, quiet=False)
+
+
+def _fits(program: Opened, call: Open, edited: dict[str, object]) -> None:
+    """Refuse arguments that the call would be refused for, before the approval is used up for them. Raises `Stopped`."""
+    signature = program.program.signatures.get(call.target)
+    if signature is None:
+        raise Stopped(2, told("AEL0905", f"the program has no `{call.target}` any more, so its arguments cannot be checked"))
+    record = signature.input_record()
+    name = f"input {record.name}"
+    try:
+        decoder(Named(name), {**program.program.definitions, name: record})(edited)
+    except DecodeError as error:
+        now = f"it was proposed with {json_text(call.arguments, indent=None)}"
+        raise Stopped(2, told("AEL0905", f"these are no arguments of `{call.target}`: {error.text}", now)) from None
 
 
 def _result(program: Opened, call: Open, text: str) -> object:

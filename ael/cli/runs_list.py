@@ -22,7 +22,7 @@ async def act(args: argparse.Namespace) -> int:
     """`ael runs list`."""
     async with opened(args.path, args.deploy) as store:
         states = [RunState(state) for state in args.state]
-        rows = await store.rows(states=states, tenant=args.tenant, limit=max(1, args.limit))
+        rows = await store.rows(states=states, tenant=args.tenant, limit=args.limit)
     if args.format == "json":
         print(json_text([row_json(row) for row in rows]))
     elif rows:
@@ -33,7 +33,7 @@ async def act(args: argparse.Namespace) -> int:
 async def approvals(args: argparse.Namespace) -> int:
     """`ael runs approvals`."""
     async with opened_with(args.path, args.deploy) as (store, deployment):
-        asked = await waiting(store, tenant=args.tenant, most=max(1, args.limit), limit=deployment.runs.approval)
+        asked = await waiting(store, tenant=args.tenant, most=args.limit, limit=deployment.runs.approval)
     now, masker = time.time(), masker_of(deployment)
     if args.format == "json":
         print(json_text(masker.value([open_json(one, now) for one in asked])))

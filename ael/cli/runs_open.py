@@ -24,6 +24,9 @@ SHORT = 8
 class Stopped(Exception):
     """The command ends here, with `text` on standard error."""
 
+    nothing = False
+    """Whether there are no runs at all, because there is no store of them yet."""
+
     def __init__(self, exit_code: int, text: str = "") -> None:
         super().__init__(text)
         self.exit_code = exit_code
@@ -55,7 +58,9 @@ async def opened_with(path: Path, deploy: str | None) -> AsyncIterator[tuple[Dur
             if store is not None
             else "the deployment keeps runs in memory: `runs = memory`"
         )
-        raise Stopped(0, f"there are no runs here ({note})")
+        empty = Stopped(0, f"there are no runs here ({note})")
+        empty.nothing = True
+        raise empty
     try:
         yield store, deployment
     except StoreError as error:

@@ -113,7 +113,7 @@ def _claimable(row: RunRow | None, run: str, digest: str) -> None:
         raise Stopped(2, told("AEL0905", f"the run {run} has ended", f"`ael runs show {run}` says how"))
     if row.header.program != digest:
         began = f"it began with {row.header.program[:12]}, and this is {digest[:12]}"
-        note = f"go back to the program that it began with, or fork it: `ael runs fork {run}`"
+        note = f"go back to the program that it began with, or fork it: `ael runs fork {run} --at end`"
         raise Stopped(2, told("AEL0906", f"the program has changed since the run {run} began", began, note))
 
 

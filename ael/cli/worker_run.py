@@ -57,6 +57,8 @@ async def _work(host: Host, args: argparse.Namespace) -> int:
         stop = _Stop(worker)
         before = {number: caught(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
+            # A store that cannot be used is told at once; one that goes away later is waited for.
+            await execution.store.rows(limit=1)
             with ExitStack() as watching:
                 if args.once:
                     await _once(worker)
@@ -70,7 +72,7 @@ async def _work(host: Host, args: argparse.Namespace) -> int:
                     )
                     await worker.work()
         except StoreError as error:
-            say.trouble(str(error))
+            tell("AEL0904", str(error))
             return 1
         finally:
             released(before)

@@ -25,6 +25,18 @@ NETWORK = frozenset(
 """File systems on which SQLite's locks do not hold between machines."""
 
 
+_WRITABLE = "; the file and its folder have to be there, and writable"
+_WAY_OUT = {
+    sqlite3.SQLITE_NOTADB: "; move the file away, or name another one",
+    sqlite3.SQLITE_CORRUPT: "; put back a copy of the file, or move it away",
+    sqlite3.SQLITE_FULL: "; make room on its disk: nothing that was committed is lost",
+    sqlite3.SQLITE_READONLY: _WRITABLE,
+    sqlite3.SQLITE_CANTOPEN: _WRITABLE,
+    sqlite3.SQLITE_PERM: _WRITABLE,
+}
+"""What to do about a file that cannot be used."""
+
+
 class SqliteDatabase:
     """One connection. Raises `StoreError` for a file that cannot hold runs."""
 
@@ -43,7 +55,7 @@ class SqliteDatabase:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(path, timeout=BUSY, isolation_level=None, check_same_thread=False, cached_statements=64)
         except (sqlite3.Error, OSError) as error:
-            raise StoreError(f"the runs in {path} cannot be opened: {error}") from None
+            raise StoreError(f"the runs in {path} cannot be opened: {error}{_WRITABLE}") from None
         try:
             self._open()
         except BaseException:
@@ -143,7 +155,7 @@ class SqliteDatabase:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return Unreachable(f"{self._path} is locked by another process")
-        return StoreError(f"the runs in {self._path} cannot be used: {error}")
+        return StoreError(f"the runs in {self._path} cannot be used: {error}{_WAY_OUT.get(code, '')}")
 
 
 def boot(source: Path = Path("/proc/sys/kernel/random/boot_id")) -> int | None:

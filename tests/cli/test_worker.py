@@ -128,7 +128,7 @@ def test_a_run_is_left_to_the_workers_once_whatever_is_asked_twice(shop: Ael) ->
         (("worker", "--slots", "0"), 2, "`--slots` is a number of at least 1"),
         (("worker", "nowhere.ael"), 2, "error[AEL0801]"),
         (("worker", "--deploy", "none"), 2, "there is no deployment `none`"),
-        (("run", ".", "--detach", "--run-id", "a b"), 2, "the id of a run has up to 100 letters"),
+        (("run", ".", "--detach", "--run-id", "a b"), 2, "an id has up to 100 letters"),
         (("run", ".", "--detach", "--n", "many"), 2, "error[AEL0841]"),
         (("run", ".", "nobody", "--detach"), 2, "error[AEL0840]"),
         (("worker", "--once"), 0, "0 ended, 0 parked, 0 given back"),
