@@ -93,7 +93,7 @@ def test_the_support_desk_survives_a_crash_anywhere(tmp_path: Path) -> None:
     booked = next(one for one in told["effects"] if one["target"].endswith("refund_book.put"))
     assert set(booked["sent"]) == {"1", "2"}, "after each crash it is there, and once it was sent again with its key"
     turns = [one for one in told["effects"] if "/turn" in one["path"] and one["repeat"] == ""]
-    assert len(turns) == 4
+    assert len(turns) == 5
     assert all(one["sent"] == {"1": told["runs"] - 1, "2": 1} for one in turns), "only the turn that was open is asked again"
     left = sorted(path.name for path in folder.iterdir())
     assert not [name for name in left if name == ".ael" or ".db" in name], "nothing is written to the deployment's stores"
