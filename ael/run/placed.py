@@ -115,7 +115,7 @@ class Crossing:
                 found = Uncertain(step.key, self._short, step.path)
             case "uncertain":
                 key, operation = str(ending.get("key", "")), str(ending.get("operation", ""))
-                found = Uncertain(key, operation, str(ending.get("step", "")))
+                found = Uncertain(key, operation, self._step(str(ending.get("step", "")), step))
             case "fault" if str(ending.get("kind")) in FAULT_NAMES:
                 found = Told(FaultKind(str(ending.get("kind"))), str(ending.get("message", "")))
             case _:
@@ -123,6 +123,10 @@ class Crossing:
         details = ending.get("details")
         found.details = {str(name): value for name, value in details.items()} if isinstance(details, Mapping) else {}
         return found
+
+    def _step(self, told: str, step: Step) -> str:
+        """The place of an effect inside of the call, as it would be called if the body ran here."""
+        return f"{step.path}{told[len(self._short) :]}" if told.startswith(f"{self._short}/") else told
 
     def _failure(self, error: str, form: object) -> Failure | Fault:
         """The declared error that the other side names: by its whole name, or by its own where its module is called otherwise there."""
