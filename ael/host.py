@@ -15,7 +15,7 @@ from types import TracebackType
 
 from ael.hosting.failure import HostError
 from ael.hosting.logs import Exporter, open_logs
-from ael.hosting.models import bind_model, bind_models, model_name, prices_of, short_name
+from ael.hosting.models import bind_model, bind_models, model_name, prices_of, short_name, tenants_own
 from ael.hosting.runs import open_runs
 from ael.hosting.secrets import NoSecrets, Secrets
 from ael.journal.durable import DurableStore
@@ -115,6 +115,7 @@ def open_host(
         secrets.get(secret)
     warnings: list[str] = []
     bound = bind_models(opened, names, secrets, warnings) if models is None else dict(models)
+    own_models = tenants_own(opened, bound, secrets) if models is None and deployment.owned_secrets else {}
     stores = {name: _store(deployment, name) for name in program.stores}
     clock = SystemClock()
     store = open_runs(deployment, secrets, warnings) if durable else None
@@ -122,6 +123,7 @@ def open_host(
     exporters = open_logs(deployment, secrets, otel=otel, service=opened.project.root.resolve().name) if exporting else []
     bindings = Bindings(
         models=bound,
+        own_models=own_models,
         stores=stores,
         externs=_externs(opened, names, functions or {}),
         operations=operations or {},
@@ -135,7 +137,10 @@ def open_host(
         prices=prices_of(bound, deployment),
         settings=deployment.settings,
         secrets=secrets.known,
-        operator=Layer("the operator's allow-list", denied=deployment.denied),
+        operator=Layer("the operator's allow-list", deployment.allowed, deployment.denied),
+        tenants=deployment.tenants,
+        callers=deployment.serving.callers,
+        book=None if store is None else store.book,
         run_budget=deployment.run_budget,
         defaults=deployment.defaults,
         limits=deployment.limits,
@@ -143,7 +148,8 @@ def open_host(
         sinks=(*sinks, *exporters),
         script=script,
     )
-    providers = list({id(model.provider): model.provider for model in bound.values()}.values())
+    opened_models = [*(model.provider for model in bound.values()), *own_models.values()]
+    providers = list({id(provider): provider for provider in opened_models}.values())
     return Host(
         opened, unit, bindings, Engine(unit, bindings), tuple(warnings), store, providers, list(stores.values()), exporters
     )
@@ -173,7 +179,9 @@ def open_preview(opened: Opened, names: frozenset[str]) -> Host:
         tools=deployment.tools,
         prices=prices_of(bound, deployment),
         settings=deployment.settings,
-        operator=Layer("the operator's allow-list", denied=deployment.denied),
+        tenants=deployment.tenants,
+        callers=deployment.serving.callers,
+        operator=Layer("the operator's allow-list", deployment.allowed, deployment.denied),
         run_budget=deployment.run_budget,
         defaults=deployment.defaults,
         limits=deployment.limits,

@@ -94,20 +94,30 @@ class Ran:
     conversations: list[ScriptedConversation] = field(default_factory=list)
 
 
-def run(opened: Opened, values: object = None, script: object = None, entry: str | None = None, *, approve: bool = True) -> Ran:
+def run(
+    opened: Opened,
+    values: object = None,
+    script: object = None,
+    entry: str | None = None,
+    *,
+    approve: bool = True,
+    tenant: str = "local",
+    caller: str = "tester",
+) -> Ran:
     """Run an entry; `script` is a list of turns for every model, or an object by model name."""
     spans = SpanList()
     approver = FixedApprover(approve, "tester", dict.fromkeys(opened.program.roles, ("tester",)))
     conversations: list[ScriptedConversation] = []
     host = open_host(opened, models=_models(opened, script, conversations), approver=approver, sinks=[spans])
     given = values if isinstance(values, Mapping) else {}
-    outcome = asyncio.run(_run(host, choose(opened.program, entry), given))
+    options = Options(tenant, caller, run="test", content=True)
+    outcome = asyncio.run(_run(host, choose(opened.program, entry), given, options))
     return Ran(outcome, spans.spans, conversations)
 
 
-async def _run(host: Host, entry: str, values: Mapping[str, object]) -> Outcome:
+async def _run(host: Host, entry: str, values: Mapping[str, object], options: Options) -> Outcome:
     async with host:
-        return await host.engine.start(entry, values, Options(caller="tester", run="test", content=True)).outcome()
+        return await host.engine.start(entry, values, options).outcome()
 
 
 def _models(opened: Opened, script: object, conversations: list[ScriptedConversation]) -> dict[str, BoundModel]:

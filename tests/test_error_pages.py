@@ -22,6 +22,7 @@ OUTSIDE_OF_PROGRAMS = {
     "AEL0834",
     "AEL0840",
     "AEL0841",
+    "AEL0855",
     *(f"AEL086{n}" for n in range(7)),
     "AEL0852",
     "AEL0870",

@@ -24,6 +24,7 @@ from pathlib import Path
 from ael.cli.approve import FixedApprover
 from ael.cli.progress import clean, json_text
 from ael.cli.report import tell, told
+from ael.cli.whom import whom
 from ael.data import dataclass, field, replace
 from ael.durable.lives import Point, main
 from ael.durable.proof import Crashed, Life, Proof, answered, prove
@@ -35,7 +36,7 @@ from ael.journal.sqlite import SqliteDatabase
 from ael.lower.lower import lower
 from ael.project.deployment import StoreBinding
 from ael.project.program import Opened
-from ael.run.bindings import system_user
+from ael.run.bindings import Options, system_user
 
 SCRIPTED = frozenset({"scripted", "replay"})
 LIVES = 50
@@ -56,13 +57,14 @@ def crash(opened: Opened, entry: str, values: Mapping[str, object], args: argpar
         tell("AEL0841", "`--crash-at` takes the number of a record from 1 on, or `every`")
         return 2
     try:
+        options = whom(opened.deployment, args)
         open_host(opened, entry, approver=None)
     except HostError as error:
         tell(error.code, error.message, *error.notes)
         return 2
     folder = Path(tempfile.mkdtemp(prefix="ael-crash-"))
     try:
-        proof = _proof(_Desk(opened, entry, values, args, folder), at)
+        proof = _proof(_Desk(opened, entry, values, args, folder, options), at)
     except Failed as failed:
         print(clean(told("AEL0907", f"a process of the proof failed: {failed}")), file=sys.stderr)
         return 1
@@ -101,6 +103,7 @@ class _Desk:
     values: Mapping[str, object]
     args: argparse.Namespace
     folder: Path
+    options: Options
     records: int = 0
     sends: int = 0
     _count: int = 0
@@ -155,7 +158,7 @@ class _Desk:
         ended.unlink(missing_ok=True)
 
         def work() -> None:
-            main(lambda: self._host(opened), folder, self._run, self.entry, self.values, point)
+            main(lambda: self._host(opened), folder, self._run, self.entry, self.values, point, self.options)
 
         status = _forked(work, folder / "log")
         if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL and point is not None:

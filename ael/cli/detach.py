@@ -9,6 +9,8 @@ import sys
 from collections.abc import Mapping
 
 from ael.cli.report import tell
+from ael.cli.whom import whom
+from ael.data import replace
 from ael.durable.execute import Execution, new_owner
 from ael.durable.pinned import bound_of
 from ael.host import HostError, open_preview
@@ -16,7 +18,6 @@ from ael.hosting.runs import open_runs
 from ael.hosting.secrets import Secrets
 from ael.journal.durable import StoreError
 from ael.project.program import Opened
-from ael.run.bindings import Options
 from ael.run.entry import decoded
 from ael.types.problem import DecodeError
 
@@ -31,6 +32,7 @@ def detach(opened: Opened, entry: str, values: Mapping[str, object], args: argpa
         return 2
     warnings: list[str] = []
     try:
+        options = replace(whom(opened.deployment, args), run=args.run_id)
         store = open_runs(opened.deployment, Secrets(opened.deployment), warnings)
     except HostError as error:
         tell(error.code, error.message, *error.notes)
@@ -46,7 +48,6 @@ def detach(opened: Opened, entry: str, values: Mapping[str, object], args: argpa
         tell("AEL0841", f"the input does not fit: {error.text}")
         return 2
     execution = Execution(engine, store, new_owner(), opened.deployment.runs.lease, bound_of(opened))
-    options = Options(run=args.run_id, **({} if args.tenant is None else {"tenant": args.tenant}))
 
     async def made() -> tuple[str, bool]:
         try:

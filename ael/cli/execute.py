@@ -15,6 +15,8 @@ from ael.cli.outcome import INTERRUPTED, print_outcome
 from ael.cli.progress import Progress, clean
 from ael.cli.report import tell, use_colour
 from ael.cli.trace import lines, plain
+from ael.cli.whom import whom
+from ael.data import replace
 from ael.durable.execute import Taken, execution_of
 from ael.host import Host, HostError, open_host
 from ael.journal.durable import StoreError
@@ -29,6 +31,7 @@ def execute(opened: Opened, entry: str, values: Mapping[str, object], args: argp
     """Run `entry` and print how it ended. Gives the exit code."""
     spans = SpanList()
     try:
+        options = replace(whom(opened.deployment, args), content=args.content)
         sinks = [spans] if args.trace else []
         host = open_host(opened, entry, approver=_approver(opened, args), sinks=sinks, durable=True, otel=args.otel)
     except HostError as error:
@@ -37,7 +40,7 @@ def execute(opened: Opened, entry: str, values: Mapping[str, object], args: argp
     for warning in host.warnings:
         print(f"warning: {warning}", file=sys.stderr)
     try:
-        outcome, signalled, run_id = asyncio.run(_run(host, entry, values, args))
+        outcome, signalled, run_id = asyncio.run(_run(host, entry, values, options, args))
     except (StoreError, Taken) as error:
         tell("AEL0904", str(error))
         return 1
@@ -57,11 +60,11 @@ def _approver(opened: Opened, args: argparse.Namespace) -> Approver:
 
 
 async def _run(
-    host: Host, entry: str, values: Mapping[str, object], args: argparse.Namespace
+    host: Host, entry: str, values: Mapping[str, object], options: Options, args: argparse.Namespace
 ) -> tuple[Outcome, signal.Signals | None, str | None]:
     """The outcome, the signal that came while it ran, and the id of a run that is kept."""
     progress = Progress(colour=use_colour(), verbose=not args.quiet)
-    options = Options(content=args.content, on_event=progress)
+    options = replace(options, on_event=progress)
     async with host:
         execution = held = None
         if host.store is None:

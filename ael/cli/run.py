@@ -3,6 +3,7 @@
     ael run hello.ael --name Ada
     ael run examples/support --ticket.customer c-1 --ticket.message "hello" --trace
     ael run main.ael classify --input ticket.json
+    ael run examples/support --tenant acme --caller ann --ticket.customer c-1 --ticket.message "hello"
     ael run examples/support --approve --crash-at every --ticket.customer c-1 --ticket.message "refund A-42"
 
 The flags come from the entry's parameters: text is taken as it is, everything else is JSON. `ael run FILE --help-entry` lists
@@ -39,7 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--run-id", metavar="ID", help="with `--detach`: the id of the run; one that is there already stays as it is"
     )
-    parser.add_argument("--tenant", metavar="NAME", help="with `--detach`: whose run it is (default: local)")
+    parser.add_argument("--tenant", metavar="NAME", help="whose run it is (default: that of the caller, else `local`)")
+    parser.add_argument("--caller", metavar="NAME", help="on whose behalf: a caller of the deployment (default: you)")
     answer = parser.add_mutually_exclusive_group()
     answer.add_argument("--approve", action="store_true", help="approve every call that needs it")
     answer.add_argument("--deny", action="store_true", help="deny every call that needs an approval")
@@ -52,11 +54,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run."""
-    for option, given in (("--run-id", args.run_id), ("--tenant", args.tenant)):
-        if given is not None and not args.detach:
-            # Left out silently, an id that was to make a run once would let it act again.
-            tell("AEL0905", f"`{option}` belongs to `--detach`", f"add `--detach`, or leave `{option}` out")
-            return 2
+    if args.run_id is not None and not args.detach:
+        # Left out silently, an id that was to make a run once would let it act again.
+        tell("AEL0905", "`--run-id` belongs to `--detach`", "add `--detach`, or leave `--run-id` out")
+        return 2
 
     def go(opened: Opened, entry: str, values: Mapping[str, object]) -> int:
         # The run time is loaded here; a program that does not check never gets so far.

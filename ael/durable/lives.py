@@ -63,9 +63,18 @@ class Ended:
 
 
 async def live(
-    opened: Callable[[], Host], folder: Path, run: str, entry: str, values: Mapping[str, object], point: Point | None
+    opened: Callable[[], Host],
+    folder: Path,
+    run: str,
+    entry: str,
+    values: Mapping[str, object],
+    point: Point | None,
+    fresh: Options | None = None,
 ) -> Ended:
-    """Start the run `run` in `folder`, or go on with it, until it ends, parks, or this process dies at `point`."""
+    """Start the run `run` in `folder`, or go on with it, until it ends, parks, or this process dies at `point`.
+
+    `fresh`: what holds for the run when it begins.
+    """
     records, done = _Counter(point, "record"), _Counter(point, "send")
 
     def connect() -> Watched:
@@ -86,8 +95,8 @@ async def live(
                 return Ended(_told(row), records.count, done.count)
             held: Held | None
             if row is None:
-                held = execution.fresh(entry, values, Options(run=run))
-                options, given = Options(run=run), values
+                options, given = replace(fresh or Options(), run=run), values
+                held = execution.fresh(entry, values, options)
             else:
                 held = await store.hold(run, OWNER, LEASE)
                 if held is None:
@@ -116,9 +125,15 @@ def _waits(row: RunRow) -> list[dict[str, object]]:
 
 
 def main(
-    opened: Callable[[], Host], folder: Path, run: str, entry: str, values: Mapping[str, object], point: Point | None
+    opened: Callable[[], Host],
+    folder: Path,
+    run: str,
+    entry: str,
+    values: Mapping[str, object],
+    point: Point | None,
+    fresh: Options | None = None,
 ) -> None:
     """The whole of such a process; how it ended is written to `folder`."""
-    ended = asyncio.run(live(opened, folder, run, entry, values, point))
+    ended = asyncio.run(live(opened, folder, run, entry, values, point, fresh))
     told = {"outcome": ended.outcome, "records": ended.records, "sends": ended.sends, "again": ended.again}
     (folder / "ended").write_text(json.dumps(told, default=str), encoding="utf-8")

@@ -196,6 +196,9 @@ class _Store:
         self._name = name
         self._sends = sends
 
+    def of(self, tenant: str) -> _Store:
+        return _Store(self._inner.of(tenant), self._name, self._sends)
+
     async def get(self, key: str) -> object | None:
         return await self._inner.get(key)
 

@@ -16,7 +16,7 @@ from ael.project.load import shown
 from ael.project.program import Opened
 from ael.project.reach import models_of
 from ael.run.bindings import BoundModel
-from ael.run.ports import Price, Prices
+from ael.run.ports import ModelProvider, Price, Prices
 from ael.types.spec import ModelSpec
 
 FREE = frozenset({"scripted", "local"})
@@ -39,13 +39,25 @@ def bind_models(opened: Opened, names: frozenset[str], secrets: Secrets, warning
     return {name: _without_missing(model, bound) for name, model in bound.items()}
 
 
+def tenants_own(opened: Opened, bound: Mapping[str, BoundModel], secrets: Secrets) -> dict[tuple[str, str], ModelProvider]:
+    """(tenant, model) -> the provider with the tenant's own key, for each that has one. Raises `HostError`."""
+    found: dict[tuple[str, str], ModelProvider] = {}
+    for tenant, secret in opened.deployment.owned_secrets:
+        for name in bound:
+            binding = opened.deployment.models.get(name)
+            if binding is not None and binding.key == secret:
+                found[tenant, name] = bind_model(opened, opened.program.models[name], secrets, tenant).provider
+    return found
+
+
 def _without_missing(model: BoundModel, bound: Mapping[str, BoundModel]) -> BoundModel:
     if model.fallback is None or model.fallback in bound:
         return model
     return BoundModel(model.provider, model.model, model.settings)
 
 
-def bind_model(opened: Opened, spec: ModelSpec, secrets: Secrets) -> BoundModel:
+def bind_model(opened: Opened, spec: ModelSpec, secrets: Secrets, tenant: str = "") -> BoundModel:
+    """A declared model as the deployment binds it, with the tenant's own key where it has one. Raises `HostError`."""
     binding = opened.deployment.models.get(spec.name) or ModelBinding(spec.provider or "", spec.model)
     # Where a model is and with which key it is asked is the deployment's word alone: a program could send a key elsewhere.
     declared = {name: value for name, value in spec.settings if name not in ("endpoint", "inner", "key")}
@@ -53,7 +65,7 @@ def bind_model(opened: Opened, spec: ModelSpec, secrets: Secrets) -> BoundModel:
     try:
         if not binding.provider:
             raise BindingError("nothing says which provider it has")
-        provider = open_provider(_provider_binding(opened, spec, binding, settings, secrets))
+        provider = open_provider(_provider_binding(opened, spec, binding, settings, secrets, tenant))
     except BindingError as error:
         message = f"the model `{short_name(spec.name)}` cannot be used: {error}"
         raise HostError("AEL0830", message, *_ways(opened, spec, binding)) from None
@@ -88,13 +100,13 @@ def model_name(spec: ModelSpec, binding: ModelBinding) -> str:
 
 
 def _provider_binding(
-    opened: Opened, spec: ModelSpec, binding: ModelBinding, settings: dict[str, object], secrets: Secrets
+    opened: Opened, spec: ModelSpec, binding: ModelBinding, settings: dict[str, object], secrets: Secrets, tenant: str
 ) -> Binding:
     described = info(binding.provider)
     rest = dict(settings)
     endpoint = rest.pop("endpoint", None)
     inner = rest.pop("inner", None)
-    key = secrets.get(binding.key) if binding.key is not None else None
+    key = secrets.get(binding.key, tenant) if binding.key is not None else None
     if key is None and described.key_variable is not None:
         key = secrets.of_variable(described.key_variable)
     on_file = binding.provider in ("scripted", "replay", "recorded")
@@ -107,11 +119,11 @@ def _provider_binding(
         settings=rest,
         path=Path(opened.deployment.folder, binding.model) if on_file and binding.model else None,
         hosts=opened.deployment.hosts,
-        inner=_inner(opened, spec, inner, secrets),
+        inner=_inner(opened, spec, inner, secrets, tenant),
     )
 
 
-def _inner(opened: Opened, spec: ModelSpec, inner: object, secrets: Secrets) -> Binding | None:
+def _inner(opened: Opened, spec: ModelSpec, inner: object, secrets: Secrets, tenant: str) -> Binding | None:
     """The model that `recorded("file", inner: anthropic("…"))` records."""
     if not isinstance(inner, Construct):
         return None
@@ -120,7 +132,7 @@ def _inner(opened: Opened, spec: ModelSpec, inner: object, secrets: Secrets) -> 
     key = named.pop("key", None)
     secret = key.positional[0] if isinstance(key, Construct) and key.positional else None
     nested = ModelBinding(inner.name, name, secret if isinstance(secret, str) else None)
-    return _provider_binding(opened, spec, nested, named, secrets)
+    return _provider_binding(opened, spec, nested, named, secrets, tenant)
 
 
 def prices_of(models: Mapping[str, BoundModel], deployment: Deployment) -> Prices:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 from ael.hosting.failure import HostError
-from ael.project.deployment import Deployment
+from ael.project.deployment import Deployment, SecretSource
 from ael.types.value import Secret
 
 
@@ -17,11 +19,13 @@ class Secrets:
         self.deployment = deployment
         self.known: dict[str, Secret] = {}
 
-    def get(self, name: str) -> Secret:
-        """The secret `name`. Raises `HostError`."""
-        if name not in self.known:
-            self.known[name] = Secret(name, self._read(name))
-        return self.known[name]
+    def get(self, name: str, tenant: str = "") -> Secret:
+        """The secret `name`, the tenant's own where it has one. Raises `HostError`."""
+        own = self.deployment.owned_secrets.get((tenant, name))
+        key = name if own is None else f"{tenant}.{name}"
+        if key not in self.known:
+            self.known[key] = Secret(key, self._read(key, own or self.deployment.secrets.get(name)))
+        return self.known[key]
 
     def of_variable(self, variable: str) -> Secret | None:
         """A provider's usual environment variable, where it is set."""
@@ -30,8 +34,7 @@ class Secrets:
             return None
         return self.known.setdefault(variable, Secret(variable, value))
 
-    def _read(self, name: str) -> str:
-        source = self.deployment.secrets.get(name)
+    def _read(self, name: str, source: SecretSource | None) -> str:
         if source is None:
             raise HostError("AEL0831", f"the deployment has no secret `{name}`", f'add `secret {name} = env("{name}")` to it')
         if source.kind == "env":
@@ -40,6 +43,8 @@ class Secrets:
                 message = f"the secret `{name}` is the environment variable {source.name}, which is not set"
                 raise HostError("AEL0831", message, "set it, or say in the deployment where the secret is")
             return value
+        if source.kind == "keyring":
+            return _from_keyring(name, source)
         path = Path(self.deployment.folder, source.name)
         try:
             return path.read_text(encoding="utf-8").strip()
@@ -48,10 +53,25 @@ class Secrets:
             raise HostError("AEL0831", f"the secret `{name}` cannot be read from {path}: {reason}") from None
 
 
+def _from_keyring(name: str, source: SecretSource) -> str:
+    where = f"`{source.name}` of `{source.service}` in the keyring"
+    if find_spec("keyring") is None:
+        raise HostError("AEL0831", f"the secret `{name}` is {where}, which needs a package", "pip install 'ael-lang[keyring]'")
+    keychain = import_module("ael.hosting.keychain")
+    try:
+        value: str | None = keychain.read(source.service, source.name)
+    except keychain.KeychainError as error:
+        raise HostError("AEL0831", f"the secret `{name}` is {where}, which cannot be asked: {error}") from None
+    if not value:
+        note = f"put it there: `keyring set {source.service} {source.name}`"
+        raise HostError("AEL0831", f"the secret `{name}` is {where}, which keeps nothing there", note)
+    return value
+
+
 class NoSecrets(Secrets):
     """Stands in for every secret where nothing is sent."""
 
-    def _read(self, name: str) -> str:
+    def _read(self, name: str, source: SecretSource | None) -> str:
         return "not a secret"
 
     def of_variable(self, variable: str) -> Secret | None:

@@ -32,8 +32,9 @@ def bind_servers(opened: Opened, names: frozenset[str], secrets: Secrets, clock:
             note = f'add a line to the deployment: `mcp {short} = http("https://…")`, or `stdio("program", …)`'
             raise HostError("AEL0842", f"the deployment does not say where the MCP server `{short}` is", note)
         opener = Opening(binding, opened.deployment, secrets)
-        # What is wrong with a secret or an address is told before anything runs.
-        opener.endpoint("")
+        # What is wrong with a secret or an address is told before anything runs, and what is secret is known before anything is shown.
+        for tenant in opened.deployment.tenants or ("",):
+            opener.endpoint(tenant)
         bound[server] = Remote(uses_of(opened, names, server), opener, policy_of(binding), clock)
     return bound
 
@@ -97,20 +98,20 @@ def endpoint_of(
     """Where a server is and how it is asked, secrets resolved. Raises `HostError`."""
     if binding.kind == "stdio":
         folder = Path(deployment.folder, binding.folder or ".")
-        return StdioEndpoint(binding.command, binding.arguments, _resolved(binding.environment, secrets), folder)
+        return StdioEndpoint(binding.command, binding.arguments, _resolved(binding.environment, secrets, tenant), folder)
     authorizer: Authorizer | None = None
     try:
         if binding.bearer is not None:
-            authorizer = bearer(secrets.get(binding.bearer))
+            authorizer = bearer(secrets.get(binding.bearer, tenant))
         elif binding.oauth is not None:
             oauth = binding.oauth
-            id = secrets.get(oauth.id.name).reveal() if isinstance(oauth.id, NamedSecret) else oauth.id
+            id = secrets.get(oauth.id.name, tenant).reveal() if isinstance(oauth.id, NamedSecret) else oauth.id
             facts = ServerFacts(binding.url, tenant, deployment.hosts, oauth.scopes, oauth.issuer, tokens or Tokens())
-            authorizer = client_credentials(facts, id, secret=secrets.get(oauth.secret))
+            authorizer = client_credentials(facts, id, secret=secrets.get(oauth.secret, tenant))
     except McpError as error:
         raise HostError("AEL0843", f"{binding.url.partition('?')[0]} gets no credential: {error.message}") from None
-    return HttpEndpoint(binding.url, binding.kind, _resolved(binding.headers, secrets), authorizer, deployment.hosts)
+    return HttpEndpoint(binding.url, binding.kind, _resolved(binding.headers, secrets, tenant), authorizer, deployment.hosts)
 
 
-def _resolved(values: Mapping[str, str | NamedSecret], secrets: Secrets) -> dict[str, str | Secret]:
-    return {name: secrets.get(value.name) if isinstance(value, NamedSecret) else value for name, value in values.items()}
+def _resolved(values: Mapping[str, str | NamedSecret], secrets: Secrets, tenant: str) -> dict[str, str | Secret]:
+    return {name: secrets.get(value.name, tenant) if isinstance(value, NamedSecret) else value for name, value in values.items()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from ael.journal import access, content, form, runs
+from ael.journal.accounts import StoreBook
 from ael.journal.durable import Fenced, Held, Pulse, RunRow, RunState
 from ael.journal.entry import Access, Entry, Header
 from ael.journal.journal import HeldJournal, kept
@@ -19,6 +20,7 @@ class DatabaseStore:
 
     def __init__(self, connect: Callable[[], Database], name: str = "ael-runs", batch: int = BATCH) -> None:
         self._writer = Writer(connect, name, batch)
+        self.book = StoreBook(self._writer.submit)
 
     async def create(self, header: Header, input: object, pinned: Mapping[str, object], *, delay: float = 0.0) -> bool:
         data, pins = form.write(input), form.write(pinned)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from ael.journal import form
+from ael.journal import accounts, form
 from ael.journal.durable import Damaged, Fenced, RunRow, RunState
 from ael.journal.entry import Entry, Header, State
 from ael.journal.journal import COLUMNS, PUT, kept, number, to_row
@@ -260,6 +260,7 @@ def prune(db: Connection, before: float, keep: int) -> int:
         db.change("DELETE FROM ael_record WHERE place BETWEEN ? AND ?", first, first | (MOST - 1))
         db.change("DELETE FROM ael_signal WHERE run = ?", run)
         db.change("DELETE FROM ael_run WHERE run = ?", run)
+        accounts.forget(db, run)
     return len(gone)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ael.journal import access
+from ael.journal import access, accounts
 from ael.journal.durable import StoreError
 from ael.journal.writer import Connection
 
@@ -61,6 +61,7 @@ VERSIONS: tuple[tuple[str, ...], ...] = (
             e.digest AS digest, key, value, e.ending AS ending, at, e.active AS active, taint, derived
         FROM ael_run JOIN ael_record AS e ON place BETWEEN number << {BITS} AND (number << {BITS}) | {MOST - 1}""",
     ),
+    accounts.TABLES,
 )
 """The steps from one version to the next, oldest first; never changed once released."""
 

@@ -13,8 +13,7 @@ from typing import TypeVar
 
 from ael.check.program import CheckedProgram
 from ael.diagnostics.diagnostic import Bag
-from ael.diagnostics.hidden import without_strings
-from ael.project import bind_model, bind_program, bind_runs, bind_service, bind_serving, bind_world
+from ael.project import bind_model, bind_program, bind_runs, bind_service, bind_serving, bind_tenant, bind_world
 from ael.project.bind_model import PROVIDERS
 from ael.project.bind_state import ProgramState, ServerFacts, State, once
 from ael.project.deployment import Deployment
@@ -88,6 +87,7 @@ PROGRAM: Mapping[str, Callable[[ProgramState, n.Binding], None]] = MappingProxyT
         "tool": bind_program.tool,
         "role": bind_program.role,
         "deny": bind_program.deny,
+        "allow": bind_program.allow,
         "default": bind_world.default,
         "limit": bind_world.limit,
         "budget": bind_world.budget,
@@ -115,10 +115,12 @@ def bind(
     state = _state(module.source, program, bag, packages, pins)
     for declaration in module.declarations:
         if isinstance(declaration, n.TenantDecl):
-            message = f"the tenant `{declaration.name.text}` is read and formatted, but tenants come in a later release"
-            bag.report("AEL1005", message, module.source, declaration.span)
+            with state.told():
+                bind_tenant.tenant(state, declaration)
     _read(state, module, {**WORLD, **PROGRAM})
     bind_service.settle(state)
+    bind_tenant.settle(state)
+    bind_program.settle_allowed(state)
     _settle(state, required=True)
     return _deployment(state, name, folder)
 
@@ -184,19 +186,16 @@ def _line(state: S, binding: n.Binding, handlers: Mapping[str, Callable[[S, n.Bi
         check_parts(binding)
         once(state, binding)
         handlers[kind](state, binding)
-    except Wrong as wrong:
+    except (Wrong, NotConstant) as wrong:
         state.doubtful = state.doubtful or kind == "mcp"
-        source = without_strings(state.source, wrong.node.span) if wrong.code == "AEL0815" else state.source
-        state.bag.report(wrong.code, wrong.message, source, wrong.node.span, notes=wrong.notes)
-    except NotConstant as wrong:
-        state.doubtful = state.doubtful or kind == "mcp"
-        message = "a deployment holds constants: literals, lists, maps, and calls of its own words"
-        state.bag.report("AEL0812", message, state.source, wrong.node.span)
+        state.report(wrong)
 
 
 def _missing_secrets(state: State) -> None:
     for name, source, span in state.wanted:
-        if name not in state.secrets:
+        owners = {owner for owner, secret in state.owned_secrets if secret == name}
+        everybody = isinstance(state, ProgramState) and bool(state.tenants) and state.tenants.keys() <= owners
+        if name not in state.secrets and not everybody:
             note = f'add `secret {name} = env("{name}")` to it'
             state.bag.report("AEL0831", f"the deployment has no secret `{name}`", source, span, notes=(note,))
 
@@ -210,6 +209,7 @@ def _deployment(state: ProgramState, name: str, folder: Path) -> Deployment:
         stores=state.stores,
         settings=state.settings,
         secrets=state.secrets,
+        owned_secrets=state.owned_secrets,
         tools=state.tools,
         roles=state.roles,
         services=state.services,
@@ -222,6 +222,8 @@ def _deployment(state: ProgramState, name: str, folder: Path) -> Deployment:
         prices=tuple(state.prices),
         hosts=frozenset(state.hosts),
         denied=frozenset(state.denied),
+        allowed=None if state.allowed is None else frozenset(state.allowed),
+        tenants=state.tenants,
         run_budget=state.budget,
         defaults=state.defaults,
         limits=state.limits,

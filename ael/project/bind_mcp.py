@@ -13,7 +13,7 @@ from ael.check.program import CheckedProgram
 from ael.check.url import names_credential, url_problem
 from ael.data import replace
 from ael.diagnostics.hidden import without_strings
-from ael.project.bind_state import ServerFacts, State, matching, named, value
+from ael.project.bind_state import ProgramState, ServerFacts, State, declared_node, dotted, matching, named, value
 from ael.project.deployment import ClientCredentials, McpBinding, NamedSecret, ToolBinding
 from ael.project.environment import NAME as VARIABLE
 from ael.project.environment import dangerous
@@ -32,7 +32,7 @@ PACKAGE = "std/process"
 _NETWORK = frozenset({"headers", "bearer", "oauth"})
 _PROCESS = frozenset({"env", "folder"})
 _COMMON = frozenset(
-    {"connect", "timeout", "idle", "concurrent", "retries", "manifest", "failures", "cooldown", "elicitation", "tools"}
+    {"connect", "timeout", "idle", "concurrent", "retries", "manifest", "failures", "cooldown", "elicitation", "tools", "nodes"}
 )
 _COUNTS: Mapping[str, tuple[int, int]] = {"concurrent": (1, 1_000), "retries": (0, 10), "failures": (1, 1_000)}
 _TIMES: Mapping[str, tuple[int, int]] = {
@@ -77,7 +77,7 @@ def line(state: State, binding: n.Binding) -> None:
     if not isinstance(call, n.Call) or not isinstance(call.callee, n.Reference) or call.callee.name.text not in KINDS:
         raise Wrong("AEL0814", "an MCP server is bound to a way to reach it", call, listing("there is", KINDS))
     kind: Literal["http", "sse", "stdio", "known"] = call.callee.name.text  # type: ignore[assignment]
-    options = _options(call, _COMMON | (_NETWORK if kind in ("http", "sse") else _PROCESS))
+    options = _options(state, call, _COMMON | (_NETWORK if kind in ("http", "sse") else _PROCESS))
     positional = [argument.value for argument in call.arguments if argument.name is None]
     reader = _Reader(state, name)
     match kind:
@@ -88,6 +88,8 @@ def line(state: State, binding: n.Binding) -> None:
     found = replace(found, **reader.common(options))
     state.servers[name] = found
     _filter(state, state.declared[name], found)
+    if "nodes" in options and isinstance(state, ProgramState):
+        _reserve(state, name, options["nodes"])
 
 
 def settle(state: State, *, required: bool) -> None:
@@ -143,19 +145,20 @@ def _own_url(state: State, server: ServerFacts) -> tuple[str | None, tuple[str, 
     return None, None
 
 
-def _options(call: n.Call, known: frozenset[str]) -> dict[str, n.Expr]:
+def _options(state: State, call: n.Call, known: frozenset[str]) -> dict[str, n.Expr]:
     found: dict[str, n.Expr] = {}
     for argument in call.arguments:
         if argument.name is None:
             continue
         word = argument.name.text
-        if word not in known:
-            close = get_close_matches(word, known, 1)
-            note = f"did you mean `{close[0]}`?" if close else listing("there is", sorted(known))
-            raise Wrong("AEL0814", f"there is no option `{word}` here", argument, note)
-        if word in found:
-            raise Wrong("AEL0813", f"`{word}` is said twice", argument)
-        found[word] = argument.value
+        with state.told():
+            if word not in known:
+                close = get_close_matches(word, known, 1)
+                note = f"did you mean `{close[0]}`?" if close else listing("there is", sorted(known))
+                raise Wrong("AEL0814", f"there is no option `{word}` here", argument, note)
+            if word in found:
+                raise Wrong("AEL0813", f"`{word}` is said twice", argument)
+            found[word] = argument.value
     return found
 
 
@@ -204,14 +207,15 @@ class _Reader:
         seen: set[str] = set()
         for key, name, entry in _entries(node, "headers", 'headers: ["X-Key": secret("KEY")]'):
             lower = name.lower()
-            if not _HEADER.fullmatch(name):
-                raise Wrong("AEL0814", f"`{name[:60]}` is no name of a header", key)
-            if lower in _OWN_HEADERS:
-                raise Wrong("AEL0814", f"AEL itself writes the header `{name}`", key, "leave it out")
-            if lower in seen:
-                raise Wrong("AEL0813", f"the header `{name}` is said twice", key)
-            seen.add(lower)
-            found[name] = self._text(entry, name, "header")
+            with self.state.told():
+                if not _HEADER.fullmatch(name):
+                    raise Wrong("AEL0814", f"`{name[:60]}` is no name of a header", key)
+                if lower in _OWN_HEADERS:
+                    raise Wrong("AEL0814", f"AEL itself writes the header `{name}`", key, "leave it out")
+                if lower in seen:
+                    raise Wrong("AEL0813", f"the header `{name}` is said twice", key)
+                seen.add(lower)
+                found[name] = self._text(entry, name, "header")
         return found
 
     def _oauth(self, node: n.Expr) -> ClientCredentials:
@@ -222,7 +226,7 @@ class _Reader:
             or node.callee.name.text != "client_credentials"
         ):
             raise Wrong("AEL0814", "`oauth` takes `client_credentials`", node, f"it is written `{form}`")
-        options = _options(node, frozenset({"id", "secret", "scopes", "issuer"}))
+        options = _options(self.state, node, frozenset({"id", "secret", "scopes", "issuer"}))
         for word in ("id", "secret"):
             if word not in options:
                 raise Wrong("AEL0814", f"`client_credentials` says the `{word}` of the client", node, f"it is written `{form}`")
@@ -274,14 +278,16 @@ class _Reader:
     def _environment(self, node: n.Expr) -> dict[str, str | NamedSecret]:
         found: dict[str, str | NamedSecret] = {}
         for key, name, entry in _entries(node, "env", 'env: ["TOKEN": secret("TOKEN")]'):
-            if not VARIABLE.fullmatch(name):
-                raise Wrong("AEL0814", f"`{name[:60]}` is no name of a variable", key)
-            if dangerous(name):
-                note = "a server gets PATH, HOME, LANG and TMPDIR; other such variables are not handed on"
-                raise Wrong("AEL0846", f"the variable `{name}` decides which code a program runs, or whom it trusts", key, note)
-            if name in found:
-                raise Wrong("AEL0813", f"the variable `{name}` is said twice", key)
-            found[name] = self._text(entry, name, "variable")
+            with self.state.told():
+                if not VARIABLE.fullmatch(name):
+                    raise Wrong("AEL0814", f"`{name[:60]}` is no name of a variable", key)
+                if dangerous(name):
+                    note = "a server gets PATH, HOME, LANG and TMPDIR; other such variables are not handed on"
+                    message = f"the variable `{name}` decides which code a program runs, or whom it trusts"
+                    raise Wrong("AEL0846", message, key, note)
+                if name in found:
+                    raise Wrong("AEL0813", f"the variable `{name}` is said twice", key)
+                found[name] = self._text(entry, name, "variable")
         return found
 
     # --- values ----------------------------------------------------------------------------------------------------------
@@ -290,29 +296,31 @@ class _Reader:
         """The options that every kind has."""
         found: dict[str, Any] = {}
         for word, node in options.items():
-            if word in _COUNTS:
-                low, high = _COUNTS[word]
-                given = evaluate(node)
-                if not isinstance(given, int) or isinstance(given, bool) or not low <= given <= high:
-                    raise Wrong("AEL0814", f"`{word}` is a whole number from {low} to {high:,}", node)
-                found[word] = given
-            elif word in _TIMES:
-                found[word] = _time(word, node)
-            elif word == "elicitation":
-                given = evaluate(node)
-                if not isinstance(given, bool):
-                    raise Wrong(
-                        "AEL0814", "`elicitation` is `true` or `false`: whether a server may ask a person something", node
-                    )
-                found[word] = given
-            elif word == "tools":
-                given = evaluate(node)
-                if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
-                    raise Wrong("AEL0814", "`tools` is a list of the names of tools, as the server calls them", node)
-                for name in given:
-                    self._offered(name, node)
-                found[word] = frozenset(given)
+            if word in _COMMON and word != "nodes":
+                with self.state.told():
+                    found[word] = self._common(word, node)
         return found
+
+    def _common(self, word: str, node: n.Expr) -> object:
+        if word in _TIMES:
+            return _time(word, node)
+        given = evaluate(node)
+        if word in _COUNTS:
+            low, high = _COUNTS[word]
+            if not isinstance(given, int) or isinstance(given, bool) or not low <= given <= high:
+                raise Wrong("AEL0814", f"`{word}` is a whole number from {low} to {high:,}", node)
+            return given
+        if word == "elicitation":
+            if not isinstance(given, bool):
+                message = "`elicitation` is `true` or `false`: whether a server may ask a person something"
+                raise Wrong("AEL0814", message, node)
+            return given
+        if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
+            raise Wrong("AEL0814", "`tools` is a list of the names of tools, as the server calls them", node)
+        for name in given:
+            with self.state.told():
+                self._offered(name, node)
+        return frozenset(given)
 
     def _offered(self, name: str, node: n.Expr) -> None:
         """Feature A9.21: letting something through that is not there is reported."""
@@ -374,3 +382,19 @@ def _filter(state: State, server: ServerFacts, binding: McpBinding) -> None:
     for name, wire in server.tools.items():
         if wire not in binding.tools:
             state.tools[name] = replace(state.tools.get(name, ToolBinding()), denied=True)
+
+
+def _reserve(state: ProgramState, server: str, node: n.Expr) -> None:
+    """`nodes: [answer]`: what is used of the server is called inside of these nodes alone (feature A4.13)."""
+    if not isinstance(node, n.ListLit):
+        raise Wrong("AEL0814", "`nodes` is a list of nodes: those that may use the server", node)
+    allowed: set[str] = set()
+    for item in node.items:
+        with state.told():
+            text = dotted(item)
+            if text is None:
+                raise Wrong("AEL0814", "this list holds names of nodes", item, "it is written `nodes: [answer]`")
+            allowed.add(declared_node(state.program, text, item))
+    for name, spec in state.program.tools.items():
+        if spec.remote is not None and spec.remote.server == server:
+            state.tools[name] = replace(state.tools.get(name, ToolBinding()), only=frozenset(allowed))

@@ -42,7 +42,8 @@ def _connection(state: ProgramState, found: Construct, binding: n.Binding) -> tu
     settings = dict(found.named)
     key = settings.pop("key", None)
     for word, given in settings.items():
-        _check_setting(word, given, binding)
+        with state.told():
+            _check_setting(word, given, binding)
     if key is None:
         return own, None, settings
     if found.name in KEYLESS:
@@ -70,4 +71,4 @@ def price(state: ProgramState, binding: n.Binding) -> None:
     own = evaluate(value(binding))
     if not isinstance(own, str) or not own:
         raise Wrong("AEL0814", f"a price names its model: {FORMS['price']}", binding)
-    state.prices.append(PriceEntry(own, **prices(binding)))
+    state.prices.append(PriceEntry(own, **prices(binding, state.report)))

@@ -49,28 +49,35 @@ def _provides(program: CheckedProgram) -> dict[str, str]:
 def tool(state: ProgramState, binding: n.Binding) -> None:
     """`tool refund_order timeout 20s approval required by finance`, which may only tighten."""
     name = named(binding, "tool", state.program.tools)
-    timeout, approval, role = None, False, None
+    made = state.tools.get(name, ToolBinding())
     for clause in binding.clauses:
-        match clause:
-            case n.Timeout(value=None):
-                raise Wrong("AEL0817", "a deployment may only tighten: it cannot lift a tool's time limit", clause)
-            case n.Timeout(value=length) if length is not None:
-                timeout = milliseconds(evaluate(length), clause)
-                declared = state.program.tools[name].timeout
-                if declared is not None and 0 <= declared < timeout:
-                    message = f"a deployment may only tighten: `{name}` has a time limit of {declared} ms already"
-                    raise Wrong("AEL0817", message, clause)
-            case n.Approval(role=path, condition=condition):
-                if condition is not None:
-                    raise Wrong("AEL0817", "a deployment's approval has no condition: it may only tighten", clause)
-                approval, role = True, None if path is None else _role_name(state, path)
-                own = state.program.tools[name].approval
-                if role is not None and own is not None and own.role not in (None, role):
-                    message = f"a deployment may only tighten: the program lets `{own.role}` approve `{name}`, and nobody else"
-                    raise Wrong("AEL0817", message, clause)
-            case _:
-                raise Wrong("AEL0817", "a deployment may give a tool a time limit and an approval", clause)
-    state.tools[name] = replace(state.tools.get(name, ToolBinding()), timeout=timeout, approval=approval, role=role)
+        with state.told():
+            made = _tightened(state, name, made, clause)
+    state.tools[name] = made
+
+
+def _tightened(state: ProgramState, name: str, made: ToolBinding, clause: n.Clause) -> ToolBinding:
+    match clause:
+        case n.Timeout(value=None):
+            raise Wrong("AEL0817", "a deployment may only tighten: it cannot lift a tool's time limit", clause)
+        case n.Timeout(value=length) if length is not None:
+            timeout = milliseconds(evaluate(length), clause)
+            declared = state.program.tools[name].timeout
+            if declared is not None and 0 <= declared < timeout:
+                message = f"a deployment may only tighten: `{name}` has a time limit of {declared} ms already"
+                raise Wrong("AEL0817", message, clause)
+            return replace(made, timeout=timeout)
+        case n.Approval(role=path, condition=condition):
+            if condition is not None:
+                raise Wrong("AEL0817", "a deployment's approval has no condition: it may only tighten", clause)
+            role = None if path is None else _role_name(state, path)
+            own = state.program.tools[name].approval
+            if role is not None and own is not None and own.role not in (None, role):
+                message = f"a deployment may only tighten: the program lets `{own.role}` approve `{name}`, and nobody else"
+                raise Wrong("AEL0817", message, clause)
+            return replace(made, approval=True, role=role)
+        case _:
+            raise Wrong("AEL0817", "a deployment may give a tool a time limit and an approval", clause)
 
 
 def role(state: ProgramState, binding: n.Binding) -> None:
@@ -91,17 +98,54 @@ def _role_name(state: ProgramState, path: n.Path) -> str:
 
 
 def deny(state: ProgramState, binding: n.Binding) -> None:
-    """`deny orders.refund` takes a permission from everybody; a tool may be named too, and then nobody calls it."""
+    """`deny orders.refund` takes a permission from everybody; a tool or an MCP server may be named too, and then nobody calls it."""
+    for path in _listed(binding):
+        with state.told():
+            permission, tools = _listable(state, path)
+            if permission is not None:
+                state.denied.add(permission)
+            for name in tools:
+                state.tools[name] = replace(state.tools.get(name, ToolBinding()), denied=True)
+
+
+def allow(state: ProgramState, binding: n.Binding) -> None:
+    """`allow orders.read, crm`: with permissions listed no others are granted here, with tools or servers listed no others are called.
+
+    Several lines add up to one list.
+    """
+    for path in _listed(binding):
+        with state.told():
+            permission, tools = _listable(state, path)
+            if permission is not None:
+                spec = state.program.permissions[permission]
+                state.allowed = (state.allowed or set()) | {permission, *spec.includes}
+            else:
+                state.allowed_tools = (state.allowed_tools or set()) | set(tools)
+
+
+def settle_allowed(state: ProgramState) -> None:
+    """With tools on the allow-list, every other is denied."""
+    if state.allowed_tools is None:
+        return
+    for name in state.program.tools.keys() - state.allowed_tools:
+        state.tools[name] = replace(state.tools.get(name, ToolBinding()), denied=True)
+
+
+def _listed(binding: n.Binding) -> list[n.Path]:
+    return [path for clause in binding.clauses if isinstance(clause, n.Grants) for path in clause.permissions]
+
+
+def _listable(state: ProgramState, path: n.Path) -> tuple[str | None, list[str]]:
+    """What a list of the operator names: a permission, else the tools of that name, else those of the MCP server. Raises `Wrong`."""
     program = state.program
-    for path in [path for clause in binding.clauses if isinstance(clause, n.Grants) for path in clause.permissions]:
-        if path.text in program.permissions:
-            state.denied.add(path.text)
-            continue
-        tools = matching(path.text, program.tools)
-        if not tools:
-            known = [*program.permissions, *map(short, program.tools)]
-            close = get_close_matches(path.text, known, 1)
-            note = f"did you mean `{close[0]}`?" if close else listing("the program has", program.permissions)
-            raise Wrong("AEL0810", f"the program has no permission and no tool `{path.text}`", path, note)
-        for name in tools:
-            state.tools[name] = replace(state.tools.get(name, ToolBinding()), denied=True)
+    if path.text in program.permissions:
+        return path.text, []
+    tools = matching(path.text, program.tools)
+    servers = matching(path.text, program.servers) if not tools else []
+    tools += [name for name, spec in program.tools.items() if spec.remote is not None and spec.remote.server in servers]
+    if tools or servers:
+        return None, tools
+    known = [*program.permissions, *map(short, program.tools), *map(short, program.servers)]
+    close = get_close_matches(path.text, known, 1)
+    note = f"did you mean `{close[0]}`?" if close else listing("the program has", program.permissions)
+    raise Wrong("AEL0810", f"the program has no permission and no tool `{path.text}`", path, note)

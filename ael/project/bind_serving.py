@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from datetime import timedelta
-from difflib import get_close_matches
-from typing import Any, cast
+from typing import Any
 
 from ael.check.basis import short
-from ael.check.program import CheckedProgram
 from ael.data import replace
 from ael.project.bind_service import WIRE_SERVICE
-from ael.project.bind_state import ProgramState, construct, matching, subject, value
-from ael.project.form import FORMS, amounts, text_of
+from ael.project.bind_state import ProgramState, construct, declared_node, dotted, matching, permissions, subject, value
+from ael.project.bind_tenant import period_of, shared_budget
+from ael.project.form import FORMS, text_of
 from ael.project.literal import Construct, evaluate
-from ael.project.serving import SECONDS, CallerBinding, Listen, Period, Serving
+from ael.project.serving import CallerBinding, Listen, Serving
+from ael.project.tenants import DEFAULT_TENANT, NAME
 from ael.project.wrong import Wrong, listing
 from ael.syntax import nodes as n
 from ael.types.naming import wire_name
-from ael.types.spec import BudgetSpec
 
-CALLER_WORDS = ("steps", "tool_calls", "tokens", "cost")
-"""What a caller's budget limits. Time is the server's: `listen = http(timeout: 60s)`."""
 WIRE_NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 """A tool's name in the Model Context Protocol."""
 
@@ -43,10 +39,11 @@ def serve(state: ProgramState, binding: n.Binding) -> None:
             return
     if binding.subject is None and isinstance(binding.value, n.ListLit) and not binding.options:
         for item in binding.value.items:
-            text = _dotted(item)
-            if text is None:
-                raise Wrong("AEL0814", "this list holds names of nodes", item, f"it is written {FORMS['serve']}")
-            _expose(state, text, None, item)
+            text = dotted(item)
+            with state.told():
+                if text is None:
+                    raise Wrong("AEL0814", "this list holds names of nodes", item, f"it is written {FORMS['serve']}")
+                _expose(state, text, None, item)
         return
     raise Wrong("AEL0814", "this `serve` line is not whole", binding, f"it is written {FORMS['serve']}")
 
@@ -63,24 +60,28 @@ def caller(state: ProgramState, binding: n.Binding) -> None:
         note = 'write `bearer(secret("NAME"))`, and where it comes from: `secret NAME = env("NAME")`'
         raise Wrong("AEL0815", "a token is a named secret, never text in a file", place, note)
     named = dict(found.named)
-    tenant, concurrent = named.pop("tenant", "local"), named.pop("concurrent", None)
-    if not isinstance(tenant, str) or not tenant:
-        raise Wrong("AEL0814", '`tenant` is a name: `tenant: "acme"`', place)
-    if named:
-        raise Wrong("AEL0814", f"`bearer` has no `{next(iter(named))}`", place, "it has `tenant` and `concurrent`")
+    tenant, concurrent = named.pop("tenant", DEFAULT_TENANT), named.pop("concurrent", None)
+    if not isinstance(tenant, str) or not NAME.fullmatch(tenant):
+        state.report(Wrong("AEL0814", '`tenant` is a name: `tenant: "acme"`', place))
+        tenant = DEFAULT_TENANT
+    for word in named:
+        state.report(Wrong("AEL0814", f"`bearer` has no `{word}`", place, "it has `tenant` and `concurrent`"))
     made = CallerBinding(subject(binding).text, secret, tenant)
     if concurrent is not None:
-        made = replace(made, concurrent=_count("concurrent", concurrent, 1, place))
+        with state.told():
+            made = replace(made, concurrent=_count("concurrent", concurrent, 1, place))
     for clause in binding.clauses:
-        match clause:
-            case n.Grants(permissions=paths, deny=False):
-                made = replace(made, grants=_permissions(state, paths))
-            case n.Budget():
-                made = replace(made, budget=_budget(binding, clause), period=_period(clause))
-            case _:
-                raise Wrong("AEL0814", "a caller has `grants` and a `budget`", clause, f"it is written {FORMS['caller']}")
+        with state.told():
+            match clause:
+                case n.Grants(permissions=paths, deny=False):
+                    made = replace(made, grants=permissions(state, paths))
+                case n.Budget():
+                    made = replace(made, budget=shared_budget(state, clause), period=period_of(clause, "caller"))
+                case _:
+                    raise Wrong("AEL0814", "a caller has `grants` and a `budget`", clause, f"it is written {FORMS['caller']}")
     state.want(secret, place)
     state.callers[made.name] = made
+    state.caller_places[made.name] = place
 
 
 def listen(state: ProgramState, binding: n.Binding) -> None:
@@ -90,7 +91,10 @@ def listen(state: ProgramState, binding: n.Binding) -> None:
     found = construct(binding, ("http",))
     if found.positional:
         raise Wrong("AEL0814", "the limits of `http` have names", value(binding), f"it is written {FORMS['listen']}")
-    limits: dict[str, Any] = {word: _limit(word, given, value(binding)) for word, given in found.named.items()}
+    limits: dict[str, Any] = {}
+    for word, given in found.named.items():
+        with state.told():
+            limits[word] = _limit(word, given, value(binding))
     state.listen = Listen(**limits)
 
 
@@ -114,18 +118,6 @@ def _expose(state: ProgramState, text: str, given: str | None, place: n.Node) ->
     state.exposed[wire] = node
 
 
-def _permissions(state: ProgramState, paths: Iterable[n.Path]) -> frozenset[str]:
-    found: set[str] = set()
-    for path in paths:
-        spec = state.program.permissions.get(path.text)
-        if spec is None:
-            close = get_close_matches(path.text, state.program.permissions, 1)
-            note = f"did you mean `{close[0]}`?" if close else listing("the program has", state.program.permissions)
-            raise Wrong("AEL0810", f"there is no permission `{path.text}`", path, note)
-        found |= {path.text, *spec.includes}
-    return frozenset(found)
-
-
 def _expose_service(state: ProgramState, service: str, given: str | None, place: n.Node) -> None:
     """`serve = [Orders]`, `serve Orders as "warehouse.Orders"`."""
     if given is not None and not re.fullmatch(WIRE_SERVICE, given):
@@ -133,47 +125,6 @@ def _expose_service(state: ProgramState, service: str, given: str | None, place:
     if service in state.exposed_services:
         raise Wrong("AEL0813", f"`{short(service)}` is served already", place)
     state.exposed_services[service] = given
-
-
-def declared_node(program: CheckedProgram, text: str, place: n.Node) -> str:
-    """The qualified name of a node that a line names; one of the main module goes before others. Raises `Wrong` (AEL0810)."""
-    matches = matching(text, program.nodes)
-    own = f"{program.main}.{text}"
-    if own in matches or len(matches) == 1:
-        return own if own in matches else matches[0]
-    if matches:
-        raise Wrong("AEL0810", f"more than one node is called `{text}`", place, listing("say which:", matches))
-    shorts = [short(name) for name in program.nodes]
-    close = get_close_matches(text, shorts, 1)
-    note = f"did you mean `{close[0]}`?" if close else listing("the program has", shorts)
-    raise Wrong("AEL0810", f"the program has no node `{text}`", place, note)
-
-
-def _dotted(node: n.Node) -> str | None:
-    match node:
-        case n.Reference(name=name):
-            return name.text
-        case n.FieldAccess(target=inner, name=name):
-            lead = _dotted(inner)
-            return None if lead is None else f"{lead}.{name.text}"
-        case _:
-            return None
-
-
-def _budget(binding: n.Binding, clause: n.Budget) -> BudgetSpec:
-    options = tuple(n.BindingOption(amount.span, amount.name, (amount.value,)) for amount in clause.amounts)
-    return BudgetSpec(**amounts(replace(binding, options=options), CALLER_WORDS))
-
-
-def _period(clause: n.Budget) -> Period | None:
-    """All amounts of a caller's budget have the same period: it is one account."""
-    said = {amount.per.text if amount.per is not None else None for amount in clause.amounts}
-    if len(said) > 1:
-        raise Wrong("AEL0814", "the amounts of a caller's budget have the same period", clause)
-    period = said.pop() if said else None
-    if period is not None and period not in SECONDS:
-        raise Wrong("AEL0814", f"there is no period `{period}`", clause, listing("there is", SECONDS))
-    return cast("Period | None", period)
 
 
 def _limit(word: str, given: object, place: n.Node) -> object:

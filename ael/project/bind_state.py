@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from difflib import get_close_matches
 
 from ael.check.basis import short
 from ael.check.program import CheckedProgram
 from ael.data import dataclass
 from ael.diagnostics.diagnostic import Bag
+from ael.diagnostics.hidden import without_strings
 from ael.project.deployment import (
     Defaults,
     McpBinding,
@@ -19,11 +21,12 @@ from ael.project.deployment import (
     StoreBinding,
     ToolBinding,
 )
-from ael.project.literal import Construct, evaluate
+from ael.project.literal import Construct, NotConstant, evaluate
 from ael.project.logs import OtlpBinding
 from ael.project.placements import PlacementBinding
 from ael.project.runs import RunsBinding
 from ael.project.serving import CallerBinding, Listen
+from ael.project.tenants import TenantBinding
 from ael.project.wrong import Wrong, listing
 from ael.source import Source, Span
 from ael.syntax import nodes as n
@@ -56,6 +59,8 @@ class State:
         self.declared = declared
         self.settings: dict[str, object] = {}
         self.secrets: dict[str, SecretSource] = {}
+        self.owned_secrets: dict[tuple[str, str], SecretSource] = {}
+        self.owned_places: dict[tuple[str, str], n.Node] = {}
         self.hosts: set[str] = set()
         self.commands: set[str] = set()
         self.servers: dict[str, McpBinding] = {}
@@ -67,6 +72,24 @@ class State:
         self.seen: dict[tuple[str, str], n.Binding] = {}
         self.doubtful = bool(bag.errors)
         """Whether a line that is not understood may have bound a server: then that nothing binds it is no news."""
+
+    def report(self, wrong: Wrong | NotConstant) -> None:
+        """Tell what is wrong, and go on: a deployment with an error is not used, and what else is wrong with it is told too."""
+        if isinstance(wrong, NotConstant):
+            message = "a deployment holds constants: literals, lists, maps, and calls of its own words"
+            self.bag.report("AEL0812", message, self.source, wrong.node.span)
+            return
+        # A secret that stands in the file is not shown with it.
+        source = without_strings(self.source, wrong.node.span) if wrong.code == "AEL0815" else self.source
+        self.bag.report(wrong.code, wrong.message, source, wrong.node.span, notes=wrong.notes)
+
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        """`report` what is wrong with one part of a line, so that its other parts are read too."""
+        try:
+            yield
+        except (Wrong, NotConstant) as wrong:
+            self.report(wrong)
 
     def want(self, secret: str, node: n.Node) -> None:
         """Something in this deployment needs a secret."""
@@ -100,7 +123,12 @@ class ProgramState(State):
         self.exposed: dict[str, str] = {}
         self.exposed_services: dict[str, str | None] = {}
         self.callers: dict[str, CallerBinding] = {}
+        self.caller_places: dict[str, n.Node] = {}
         self.listen: Listen | None = None
+        self.allowed: set[str] | None = None
+        self.allowed_tools: set[str] | None = None
+        self.tenants: dict[str, TenantBinding] = {}
+        self.tenant_places: dict[str, n.Node] = {}
 
 
 def once(state: State, binding: n.Binding) -> None:
@@ -158,3 +186,43 @@ def value(binding: n.Binding) -> n.Expr:
     if binding.value is None:
         raise Wrong("AEL0814", f"`{binding.kind.text}` needs `= …`", binding)
     return binding.value
+
+
+def permissions(state: ProgramState, paths: Iterable[n.Path]) -> frozenset[str]:
+    """The permissions that `paths` name, with all that they include; one that there is not is reported."""
+    found: set[str] = set()
+    for path in paths:
+        spec = state.program.permissions.get(path.text)
+        if spec is not None:
+            found |= {path.text, *spec.includes}
+            continue
+        close = get_close_matches(path.text, state.program.permissions, 1)
+        note = f"did you mean `{close[0]}`?" if close else listing("the program has", state.program.permissions)
+        state.report(Wrong("AEL0810", f"there is no permission `{path.text}`", path, note))
+    return frozenset(found)
+
+
+def declared_node(program: CheckedProgram, text: str, place: n.Node) -> str:
+    """The qualified name of a node that a line names; one of the main module goes before others. Raises `Wrong` (AEL0810)."""
+    matches = matching(text, program.nodes)
+    own = f"{program.main}.{text}"
+    if own in matches or len(matches) == 1:
+        return own if own in matches else matches[0]
+    if matches:
+        raise Wrong("AEL0810", f"more than one node is called `{text}`", place, listing("say which:", matches))
+    shorts = [short(name) for name in program.nodes]
+    close = get_close_matches(text, shorts, 1)
+    note = f"did you mean `{close[0]}`?" if close else listing("the program has", shorts)
+    raise Wrong("AEL0810", f"the program has no node `{text}`", place, note)
+
+
+def dotted(node: n.Node) -> str | None:
+    """The name that an expression is, `answer` or `support.answer`; None when it is something else."""
+    match node:
+        case n.Reference(name=name):
+            return name.text
+        case n.FieldAccess(target=inner, name=name):
+            lead = dotted(inner)
+            return None if lead is None else f"{lead}.{name.text}"
+        case _:
+            return None

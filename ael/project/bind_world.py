@@ -8,7 +8,7 @@ from ael.data import replace
 from ael.project.bind_state import ProgramState, State, construct, subject, value
 from ael.project.deployment import SecretSource
 from ael.project.form import BUDGET_WORDS, DEFAULT_WORDS, LIMIT_WORDS, amounts, constant, text_of
-from ael.project.literal import evaluate
+from ael.project.literal import Construct, evaluate
 from ael.project.wrong import Wrong
 from ael.syntax import nodes as n
 
@@ -19,12 +19,28 @@ def setting(state: State, binding: n.Binding) -> None:
 
 
 def secret(state: State, binding: n.Binding) -> None:
-    """`secret NAME = env("VARIABLE")` or `file("path")`."""
-    found = construct(binding, ("env", "file"))
-    name = text_of(found)
-    if name is None:
-        raise Wrong("AEL0814", f"`{found.name}` takes one name, a string", value(binding))
-    state.secrets[subject(binding).text] = SecretSource("env" if found.name == "env" else "file", name)
+    """`secret NAME = env("VARIABLE")`, `file("path")` or `keyring("service", "name")`; `secret acme.NAME = …` that of a tenant."""
+    found = construct(binding, ("env", "file", "keyring"))
+    match found:
+        case Construct("keyring", (str(service), str(name)), named) if service and name and not named:
+            source = SecretSource("keyring", name, service)
+        case Construct("keyring"):
+            message = '`keyring` takes the service and the name under which the secret is kept: `keyring("crm", "token")`'
+            raise Wrong("AEL0814", message, value(binding))
+        case _:
+            said = text_of(found)
+            if said is None:
+                raise Wrong("AEL0814", f"`{found.name}` takes one name, a string", value(binding))
+            source = SecretSource("env" if found.name == "env" else "file", said)
+    path = subject(binding)
+    match [part.text for part in path.parts]:
+        case [own]:
+            state.secrets[own] = source
+        case [tenant, own]:
+            state.owned_secrets[tenant, own] = source
+            state.owned_places[tenant, own] = path
+        case _:
+            raise Wrong("AEL0814", "a secret has a name, or a tenant and a name: `secret acme.CRM_TOKEN = …`", path)
 
 
 def host(state: State, binding: n.Binding) -> None:
@@ -61,10 +77,10 @@ def budget(state: ProgramState, binding: n.Binding) -> None:
 
 
 def _said(state: State, binding: n.Binding, words: tuple[str, ...]) -> dict[str, Any]:
-    found = amounts(binding, words)
+    found = amounts(binding.options, words, state.report)
     for option in binding.options:
         key = (binding.kind.text, f" {option.name.text}")
-        if key in state.seen:
-            raise Wrong("AEL0813", f"`{binding.kind.text} {option.name.text}` is said twice", option)
+        if key in state.seen and state.seen[key] is not binding:
+            state.report(Wrong("AEL0813", f"`{binding.kind.text} {option.name.text}` is said twice", option))
         state.seen[key] = binding
     return found

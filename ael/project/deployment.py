@@ -14,15 +14,20 @@ from ael.project.logs import OtlpBinding
 from ael.project.placements import PlacementBinding
 from ael.project.runs import RunsBinding
 from ael.project.serving import Serving
+from ael.project.tenants import TenantBinding
 from ael.types.spec import BudgetSpec
 
 
 @dataclass(frozen=True)
 class SecretSource:
-    """Where a secret's value comes from: an environment variable or a file."""
+    """Where a secret's value comes from: an environment variable, a file, or the keyring of the operating system.
 
-    kind: Literal["env", "file"]
+    `service`: what the keyring files it under, beside its name.
+    """
+
+    kind: Literal["env", "file", "keyring"]
     name: str
+    service: str = ""
 
 
 @dataclass(frozen=True)
@@ -45,12 +50,16 @@ class StoreBinding:
 
 @dataclass(frozen=True)
 class ToolBinding:
-    """`tool refund_order timeout 20s approval required by finance`: both may only tighten. `timeout` in milliseconds."""
+    """`tool refund_order timeout 20s approval required by finance`: both may only tighten. `timeout` in milliseconds.
+
+    `only`: the nodes (qualified names) inside of which alone it may be called, because its MCP server is theirs.
+    """
 
     timeout: int | None = None
     approval: bool = False
     role: str | None = None
     denied: bool = False
+    only: frozenset[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -149,6 +158,8 @@ class Deployment:
     stores: Mapping[str, StoreBinding] = field(default_factory=dict)
     settings: Mapping[str, object] = field(default_factory=dict)
     secrets: Mapping[str, SecretSource] = field(default_factory=dict)
+    owned_secrets: Mapping[tuple[str, str], SecretSource] = field(default_factory=dict)
+    """(tenant, secret) -> where the tenant's own is, which goes before the common one."""
     tools: Mapping[str, ToolBinding] = field(default_factory=dict)
     roles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     services: Mapping[str, str] = field(default_factory=dict)
@@ -167,6 +178,10 @@ class Deployment:
     hosts: frozenset[str] = frozenset()
     denied: frozenset[str] = frozenset()
     """Permissions that the operator denies to everybody here."""
+    allowed: frozenset[str] | None = None
+    """The only permissions that the operator allows here; None: all that are not denied."""
+    tenants: Mapping[str, TenantBinding] = field(default_factory=dict)
+    """The tenants whose runs are taken; empty: any tenant's, without limits of their own."""
     run_budget: BudgetSpec = field(default_factory=BudgetSpec)
     defaults: Defaults = field(default_factory=Defaults)
     limits: SizeLimits = field(default_factory=SizeLimits)

@@ -6,12 +6,12 @@ What a line says and nobody reads would be worse than an error, so everything th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
-from ael.project.literal import Construct, evaluate
+from ael.project.literal import Construct, NotConstant, evaluate
 from ael.project.wrong import Wrong, listing
 from ael.syntax import nodes as n
 
@@ -32,6 +32,7 @@ PARTS: Mapping[str, str] = {
     "limit": "options",
     "budget": "options",
     "deny": "clauses",
+    "allow": "clauses",
     "serve": "name value options",
     "caller": "name value clauses",
     "listen": "value",
@@ -49,7 +50,7 @@ FORMS: Mapping[str, str] = {
     "tool": "`tool NAME timeout 20s approval required by ROLE`",
     "role": '`role NAME = ["alice", "bob"]`',
     "setting": '`setting NAME = "value"`',
-    "secret": '`secret NAME = env("VARIABLE")` or `secret NAME = file("path")`',
+    "secret": '`secret NAME = env("VARIABLE")`, `file("path")` or `keyring("service", "name")`',
     "host": '`host "models.example.com"`',
     "command": '`command "npx"`',
     "mcp": '`mcp NAME = http("https://…")` or `mcp NAME = stdio("npx", "-y", "server")`',
@@ -59,6 +60,7 @@ FORMS: Mapping[str, str] = {
     "limit": "`limit result 32KiB`",
     "budget": "`budget cost $50, tokens 100_000`",
     "deny": "`deny orders.refund`",
+    "allow": "`allow orders.read, crm.get_customer`",
     "serve": '`serve = [NODE, NODE]` or `serve NODE as "name"`',
     "caller": '`caller alice = bearer(secret("ALICE_TOKEN")) budget cost $1 per day`',
     "listen": "`listen = http(concurrent: 32, timeout: 60s)`",
@@ -103,40 +105,59 @@ def check_parts(binding: n.Binding) -> None:
                 raise Wrong("AEL0814", f"this `{kind}` line is not whole", binding, f"it is written {FORMS[kind]}")
 
 
-def amounts(binding: n.Binding, words: tuple[str, ...]) -> dict[str, Any]:
-    """`steps 8, tokens 50_000`: word -> amount; times in milliseconds. Raises `Wrong`."""
-    found: dict[str, Any] = {}
-    for option in binding.options:
-        word, value = _option(option, words, found)
-        if word in _DURATIONS:
-            if not isinstance(value, timedelta):
-                raise Wrong("AEL0814", f"`{word}` takes {_EXPECTED[word]}", option)
-            found[word] = milliseconds(value, option)
-            continue
-        if word == "cost" and isinstance(value, int):
-            value = Decimal(value)
-        fits = isinstance(value, Decimal if word == "cost" else int) and not isinstance(value, bool)
-        if not fits or value < _LEAST.get(word, 0):
-            raise Wrong("AEL0814", f"`{word}` takes {_EXPECTED.get(word, 'a whole number')}", option)
-        found[word] = value
-    return found
+Report = Callable[[Wrong | NotConstant], None]
+"""What is told of a part that is wrong, while the other parts are read."""
 
 
-def prices(binding: n.Binding) -> dict[str, Any]:
-    """`input $0.25 output $2.00 since "2026-01-01"`: word -> money or date. Raises `Wrong`."""
+def amounts(options: Iterable[n.BindingOption], words: tuple[str, ...], report: Report) -> dict[str, Any]:
+    """`steps 8, tokens 50_000`: word -> amount; times in milliseconds. What is wrong is reported, and left out."""
+    found: dict[str, Any] = {}
+    for option in options:
+        try:
+            word, value = _option(option, words, found)
+            found[word] = None
+            found[word] = _amount(word, value, option)
+        except (Wrong, NotConstant) as wrong:
+            report(wrong)
+    return {word: value for word, value in found.items() if value is not None}
+
+
+def _amount(word: str, value: Any, option: n.BindingOption) -> Any:
+    if word in _DURATIONS:
+        if not isinstance(value, timedelta):
+            raise Wrong("AEL0814", f"`{word}` takes {_EXPECTED[word]}", option)
+        return milliseconds(value, option)
+    if word == "cost" and isinstance(value, int):
+        value = Decimal(value)
+    fits = isinstance(value, Decimal if word == "cost" else int) and not isinstance(value, bool)
+    if not fits or value < _LEAST.get(word, 0):
+        raise Wrong("AEL0814", f"`{word}` takes {_EXPECTED.get(word, 'a whole number')}", option)
+    return value
+
+
+def prices(binding: n.Binding, report: Report) -> dict[str, Any]:
+    """`input $0.25 output $2.00 since "2026-01-01"`: word -> money or date. Reports what is wrong; raises `Wrong` for what is missing."""
     found: dict[str, Any] = {}
     for option in binding.options:
-        word, value = _option(option, PRICE_WORDS, found)
-        if word == "since":
-            if not isinstance(value, str) or not re.fullmatch(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])", value):
-                raise Wrong("AEL0814", '`since` takes a date, such as `"2026-01-01"`', option)
-        elif not isinstance(value, Decimal):
-            raise Wrong("AEL0814", f"`{word}` takes money for a million tokens, such as `$0.25`", option)
-        found[word] = value
+        try:
+            word, value = _option(option, PRICE_WORDS, found)
+            found[word] = Decimal(0)
+            found[word] = _price(word, value, option)
+        except (Wrong, NotConstant) as wrong:
+            report(wrong)
     for word in ("input", "output"):
         if word not in found:
             raise Wrong("AEL0814", f"a price says its `{word}`, for a million tokens", binding, f"it is written {FORMS['price']}")
     return found
+
+
+def _price(word: str, value: object, option: n.BindingOption) -> object:
+    if word == "since":
+        if not isinstance(value, str) or not re.fullmatch(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])", value):
+            raise Wrong("AEL0814", '`since` takes a date, such as `"2026-01-01"`', option)
+    elif not isinstance(value, Decimal):
+        raise Wrong("AEL0814", f"`{word}` takes money for a million tokens, such as `$0.25`", option)
+    return value
 
 
 def _option(option: n.BindingOption, words: tuple[str, ...], found: Mapping[str, object]) -> tuple[str, Any]:

@@ -8,8 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 from ael.data import dataclass, field
+from ael.journal.book import Book
 from ael.journal.store import JournalStore, RunJournal
 from ael.project.deployment import Defaults, SizeLimits, ToolBinding
+from ael.project.serving import CallerBinding
+from ael.project.tenants import TenantBinding
 from ael.run.budget import Account
 from ael.run.clock import SystemClock
 from ael.run.events import Event
@@ -41,10 +44,13 @@ class Bindings:
     `script`: how a test's `script model [ … ]` becomes a provider; None for the script of an MCP tool, which is with its server.
     `approval_timeout`: seconds that a person has for a decision, None for as long as it takes. `parks_uncertain`: a run that can be
     parked waits for a person to say what became of a call whose outcome is unknown. `operator` is the deployment's allow-list, a layer of
-    every run. Sizes are bytes.
+    every run. `tenants` and `callers` are the deployment's: what they may do and spend holds for each run of theirs, and with any tenant
+    named nobody else's run begins. `own_models`: (tenant, model) -> its provider with the tenant's own key. `book` is where the accounts
+    are, None: in this process. Sizes are bytes.
     """
 
     models: Mapping[str, BoundModel] = field(default_factory=dict)
+    own_models: Mapping[tuple[str, str], ModelProvider] = field(default_factory=dict)
     stores: Mapping[str, StorePort] = field(default_factory=dict)
     externs: Mapping[str, Callable[..., object]] = field(default_factory=dict)
     operations: Mapping[str, Callable[..., object]] = field(default_factory=dict)
@@ -58,6 +64,9 @@ class Bindings:
     prices: Prices | None = None
     settings: Mapping[str, object] = field(default_factory=dict)
     secrets: Mapping[str, Secret] = field(default_factory=dict)
+    tenants: Mapping[str, TenantBinding] = field(default_factory=dict)
+    callers: Mapping[str, CallerBinding] = field(default_factory=dict)
+    book: Book | None = None
     operator: Layer = field(default_factory=lambda: Layer("the operator's allow-list"))
     run_budget: BudgetSpec = field(default_factory=BudgetSpec)
     defaults: Defaults = field(default_factory=Defaults)

@@ -40,6 +40,7 @@ class CallPlan:
         "input",
         "max_output",
         "name",
+        "only",
         "output",
         "permission",
         "prepares",
@@ -78,6 +79,7 @@ class CallPlan:
         self.max_output = max_output
         self.sources = sources
         self.denied = False
+        self.only: frozenset[str] | None = None
         self.prepares = False
         """Whether `prepare` does something."""
         # Compiled code never awaits by itself: only then a thread has to watch the time limit.

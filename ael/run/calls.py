@@ -9,7 +9,7 @@ from ael.journal.entry import Ending, Kind, State
 from ael.run.call import describe
 from ael.run.codec import digest, written
 from ael.run.events import ToolFinished, ToolStarted
-from ael.run.gate import Check, Refusal, bad_arguments, charge_refused, permission, refuses, room, unknown_name
+from ael.run.gate import Check, Refusal, bad_arguments, charge_refused, permission, refuses, room, shared_room, unknown_name
 from ael.run.offer import Offered
 from ael.run.parallel import branches
 from ael.run.ports import ProposedCall, ToolAnswer
@@ -121,6 +121,8 @@ class Calls:
         if refusal is not None:
             return self._off(path, call, refusal, result)
         refusal = room(scope)
+        if refusal is None and scope.run.purse is not None:
+            refusal = await shared_room(scope, path)
         if refusal is not None:
             result.end = result.end or refusal.fault
             return self._refused(path, call, refusal)
@@ -187,6 +189,8 @@ class Calls:
             step.answer(
                 Ending.REFUSED, {"kind": refusal.kind.value, "message": text, "details": {"check": refusal.check.name.lower()}}
             )
+            if run.purse is not None:
+                run.purse.note_call()
         if run.trace is not None:
             name = offered.name if offered is not None else call.name[:120]
             span = run.trace.begin("tool", name, path, scope.span)

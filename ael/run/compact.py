@@ -42,10 +42,20 @@ def crowded(talk: Talk) -> bool:
     return window is not None and len(talk.exchanges) > KEPT and estimated_tokens(talk.size) > window * NEAR
 
 
+async def shared_step(scope: Scope, path: str) -> int | None:
+    """One model step from the accounts that the run shares, unless the journal has the answer at `path`; what is left of them."""
+    run = scope.run
+    known = run.journal.last(path) if run.journal.continued else None
+    if run.purse is None or (known is not None and known.ending is not None):
+        return None
+    return await run.purse.take("steps")
+
+
 async def summarise(scope: Scope, talk: Talk, model: str, path: str) -> None:
     """Replace all but the newest pairs by their summary. It is a model call like any other: journaled, reserved, charged."""
     run = scope.run
     scope.account.take_step(run.tell)
+    await shared_step(scope, f"{path}/summary")
     told = json.dumps(transcript(talk.first, talk.exchanges[:-KEPT]), ensure_ascii=False)
     links = [Link(link.name, link.bound, _SETUP, link.price) for link in talk.chain]
     inner = Talk(scope, _SETUP, links, marked("conversation", told, []), [])

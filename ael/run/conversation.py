@@ -12,6 +12,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from ael.data import dataclass, replace
+from ael.journal.book import Drawn
 from ael.run.bindings import BoundModel
 from ael.run.budget import ZERO, Reservation, affordable, cost_of, worst_cost
 from ael.run.events import FellBack, Retried
@@ -28,6 +29,7 @@ from ael.run.ports import (
     ToolOffer,
     Usage,
 )
+from ael.run.purse import Purse
 from ael.run.repeat import wait_before
 from ael.run.scope import Scope
 from ael.run.turn import Exchange, Failed, bounded, estimated_tokens, usage_of, writable
@@ -110,6 +112,41 @@ class Asked:
         self.max_tokens = max_tokens
         self.link = link
         self.over = over
+
+
+class Held:
+    """What is reserved for one request: in the run, and in the accounts that it shares."""
+
+    __slots__ = ("_drawn", "_own", "_purse")
+
+    def __init__(self, own: Reservation, purse: Purse | None = None, drawn: Drawn | None = None) -> None:
+        self._own = own
+        self._purse = purse
+        self._drawn = drawn
+
+    def settle(self, usage: Usage, cost: Decimal | None) -> Fault | None:
+        """Book what was spent. The fault to end with when that is more than a limit of the run, else None."""
+        if self._purse is not None and self._drawn is not None:
+            self._purse.settle(self._drawn, usage.total, cost)
+        return self._own.settle(usage, cost)
+
+
+def fitting(link: Link, prompt: int, most: int, left: int | None, money: Decimal | None) -> tuple[int, Decimal]:
+    """The output tokens, of at most `most`, that the tokens and the money left pay for, at least one; and what the call costs at most.
+
+    Raises the fault for a model without a price under a money budget.
+    """
+    if left is not None:
+        most = min(most, left - prompt)
+    if money is None:
+        return max(1, most), ZERO
+    if link.price is None:
+        raise unpriced(link.name, link.bound.model)
+    paid = affordable(money, prompt, link.price)
+    if paid is not None:
+        most = min(most, paid)
+    most = max(1, most)
+    return most, worst_cost(prompt, most, link.price)
 
 
 class Talk:
@@ -282,7 +319,7 @@ class Talk:
         link = self.chain[index]
         conversation = self._with(index)
         prompt = estimated_tokens(conversation.size)
-        reservation, max_tokens = self._reserve(link, prompt)
+        reservation, max_tokens = await self._reserve(link, prompt)
         try:
             turn = await conversation.ask(max_tokens, last, on_event)
         except ModelError as error:
@@ -308,9 +345,9 @@ class Talk:
         cost = self._cost(link, usage)
         return Asked(turn, usage, cost, max_tokens, link, reservation.settle(usage, cost))
 
-    def _reserve(self, link: Link, prompt: int) -> tuple[Reservation, int]:
+    async def _reserve(self, link: Link, prompt: int) -> tuple[Held, int]:
         """Room for the prompt and as much output as is left; the maximum of output tokens that this allows."""
-        account = self._scope.account
+        run, account = self._scope.run, self._scope.account
         provider = link.bound.provider
         most = provider.max_output
         window = provider.window
@@ -319,21 +356,21 @@ class Talk:
                 message = f"the request has some {prompt:,} tokens, and `{link.name}` takes {window:,}"
                 raise Fault(FaultKind.CONTEXT_OVERFLOW, message, limit=window, estimated=prompt)
             most = min(most, window - prompt)
-        left = account.tokens_left
-        if left is not None:
-            most = min(most, left - prompt)
-        money = account.cost_left
-        cost = ZERO
-        if money is not None:
-            price = link.price
-            if price is None:
-                raise unpriced(link.name, link.bound.model)
-            paid = affordable(money, prompt, price)
-            if paid is not None:
-                most = min(most, paid)
-            cost = worst_cost(prompt, max(1, most), price)
-        most = max(1, most)
-        return account.reserve(prompt + most, cost, self._scope.run.tell), most
+        most, cost = fitting(link, prompt, most, account.tokens_left, account.cost_left)
+        own = account.reserve(prompt + most, cost, run.tell)
+        if run.purse is None or not run.purse.spends:
+            return Held(own), most
+
+        def fit(left: int | None, money: Decimal | None) -> tuple[int, Decimal]:
+            fewer, paid = fitting(link, prompt, most, left, money)
+            return prompt + fewer, paid
+
+        try:
+            drawn = await run.purse.draw(fit)
+        except BaseException:
+            own.release()
+            raise
+        return Held(own, run.purse, drawn), min(most, drawn.amount.tokens - prompt)
 
     def charge(self, usage: Usage, link: Link) -> tuple[Decimal | None, Fault | None]:
         """Book a turn that was paid by an earlier execution."""

@@ -33,6 +33,7 @@ class OfferedNode:
         "max_output",
         "name",
         "offer",
+        "only",
         "parallel",
         "permission",
         "plan",
@@ -47,6 +48,7 @@ class OfferedNode:
         self.permission: str | None = None
         self.server: str | None = None
         self.denied = False
+        self.only: frozenset[str] | None = None
         self.parallel = False
         self.max_output = world.bindings.limits.result
         self.input = InputCodec(world.codecs, plan.spec.signature, world.bindings.limits.input)

@@ -7,10 +7,12 @@ import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import nullcontext
 
+from ael.journal.book import MemoryBook
 from ael.journal.entry import Header
 from ael.journal.memory import MemoryJournal
 from ael.journal.store import JournalStore, RunJournal, held
 from ael.lower.unit import Code, CompiledTest, CompiledUnit
+from ael.run.access import Access
 from ael.run.bindings import Bindings, Options
 from ael.run.budget import Account, tighter
 from ael.run.cancel import answer_open, cancelled, conclude, ended_before, join
@@ -28,6 +30,7 @@ from ael.run.outcome import Outcome, Suspended, word_of
 from ael.run.park import Parked
 from ael.run.permission import Layer, Rights
 from ael.run.plans import Plans
+from ael.run.purse import Purse
 from ael.run.resume import resume
 from ael.run.run import Run
 from ael.run.scope import Scope
@@ -49,6 +52,9 @@ class Engine:
         self._plans = Plans(self.world)
         self.world.plans = self._plans
         self._journal: JournalStore = bindings.journal or MemoryJournal(keep=False)
+        self._book = bindings.book or MemoryBook(bindings.clock.now)
+        self.access = Access(bindings.tenants, bindings.callers)
+        """The tenants and callers of the deployment."""
         self._inputs: dict[str, InputCodec] = {}
         self._entries: dict[str, OperationPlan] = {}
         self.last_crash: Exception | None = None
@@ -154,15 +160,13 @@ class Engine:
         time = budget.time if budget.time is not None or declared.time is not None else defaults.time
         cost = budget.cost if budget.cost is not None or declared.cost is not None else defaults.cost
         limit = BudgetSpec(tokens, cost, time, budget.steps, budget.tool_calls)
-        layers = (
-            options.tenant_layer or Layer(f"the tenant `{options.tenant}`"),
-            options.caller_layer or Layer(f"the caller `{options.caller}`"),
-            bindings.operator,
-        )
+        refused = self.access.refusal(options.tenant, options.caller)
+        layers = self.layers(options)
         header = Header(run_id, world.unit.digest, name, pinned, options.tenant, options.caller, clock.now(), options.deadline)
         diverged: Fault | None = None
+        journal: RunJournal
         try:
-            journal: RunJournal = self._journal.open(header) if options.journal is None else held(options.journal, header)
+            journal = self._journal.open(header) if options.journal is None else held(options.journal, header)
         except Fault as fault:
             diverged = fault
             journal = MemoryJournal(keep=False).open(header)
@@ -191,10 +195,18 @@ class Engine:
             options.trace_parent,
             options.on_event,
         )
+        shared = self.access.shared(options.tenant, options.caller)
+        if shared:
+            run.purse = Purse(run, self._book, shared)
         run.via = options.via
         run.parks = options.park
         run.parks_uncertain = options.park and bindings.parks_uncertain
-        return run, diverged
+        return run, refused or diverged
+
+    def layers(self, options: Options) -> tuple[Layer, ...]:
+        """Everybody above a run's grants who has to grant a permission: tenant, caller, what the run keeps of its own, the operator."""
+        kept = [layer for layer in (options.tenant_layer, options.caller_layer) if layer is not None]
+        return (*self.access.layers(options.tenant, options.caller), *kept, self.world.bindings.operator)
 
     async def _visit(self, run: Run, name: str, options: Options, problem: Fault | None) -> Outcome:
         async def work(scope: Scope) -> object:

@@ -5,12 +5,13 @@ The first that fails is the one reported. After them come the approval, and the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from enum import IntEnum
 from typing import Protocol
 
 from ael.data import dataclass
+from ael.run.permission import Denial, Guarded, denial
 from ael.run.scope import Scope
 from ael.types.fault import Fault, FaultKind
 from ael.types.problem import DecodeError, quote
@@ -53,17 +54,11 @@ def refuses(error: Fault, path: str) -> bool:
     return "check" in error.details and error.details.get("path") == path
 
 
-class Gated(Protocol):
+class Gated(Guarded, Protocol):
     """What the checks need to know of something that can be called."""
 
     @property
     def name(self) -> str: ...
-
-    @property
-    def permission(self) -> str | None: ...
-
-    @property
-    def denied(self) -> bool: ...
 
 
 def unknown_name(name: str, offered: Mapping[str, object]) -> Refusal:
@@ -87,20 +82,44 @@ def bad_arguments(error: DecodeError) -> Refusal:
 
 def permission(scope: Scope, target: Gated, check: Check = Check.PERMISSION) -> Refusal | None:
     """Check 3, and again before acting: every layer must grant it, asked anew each time."""
-    refusing = "the deployment" if target.denied else scope.rights.refusal(target.permission)
-    if refusing is None:
+    found = denial(scope.rights, target)
+    if found is None:
         return None
     again = ": it was withdrawn while the call waited" if check is Check.PERMISSION_AGAIN else ""
-    text = f"`{target.name}` needs the permission `{target.permission}`, which {refusing} does not grant{again}; do without it"
-    if target.denied:
-        text = f"`{target.name}` is denied to everybody by the deployment{again}; do without it"
-    return Refusal(check, FaultKind.DENIED, text)
+    return Refusal(check, FaultKind.DENIED, f"{why(found, target.name, target.permission, target.only)}{again}; do without it")
+
+
+def why(found: Denial, name: str, permission: str | None, only: frozenset[str] | None) -> str:
+    """A denial in words."""
+    match found.rule:
+        case "denied":
+            return f"`{name}` is denied to everybody by the deployment"
+        case "only":
+            return f"`{name}` is called only inside of {_names(only or ())}, says the deployment"
+        case _:
+            return f"`{name}` needs the permission `{permission}`, which {found.who} does not grant"
+
+
+def _names(only: Iterable[str]) -> str:
+    return " or ".join(f"`{name.partition('.')[2]}`" for name in sorted(only)) or "nothing"
 
 
 def room(scope: Scope) -> Refusal | None:
     """Check 4: take one tool call from the budget."""
     try:
         scope.account.take_call(scope.run.tell)
+    except Fault as fault:
+        return Refusal(Check.BUDGET, fault.kind, fault.message, fault)
+    return None
+
+
+async def shared_room(scope: Scope, path: str) -> Refusal | None:
+    """Check 4 beyond the run: one tool call from the accounts of its caller and tenant, unless the journal knows the call already."""
+    run = scope.run
+    if run.purse is None or (run.journal.continued and run.journal.last(path) is not None):
+        return None
+    try:
+        await run.purse.take("tool_calls")
     except Fault as fault:
         return Refusal(Check.BUDGET, fault.kind, fault.message, fault)
     return None

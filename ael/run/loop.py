@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ael.journal.entry import Ending, Kind
 from ael.run.calls import Answered, Calls
-from ael.run.compact import crowded, summarise
+from ael.run.compact import crowded, shared_step, summarise
 from ael.run.conversation import Link, Talk
 from ael.run.events import TurnFinished, TurnStarted
 from ael.run.final import decode_final
@@ -71,6 +71,8 @@ class Visit:
             await self._attach(path)
         account = self._scope.account
         last = account.take_step(self._scope.run.tell) == 0
+        if self._scope.run.purse is not None:
+            last = await shared_step(self._scope, path) == 0 or last
         span = None
         run = self._scope.run
         if run.trace is not None:
@@ -295,6 +297,9 @@ class Visit:
                     used=account.steps,
                     of=limit,
                 )
+        purse = self._scope.run.purse
+        if purse is not None and purse.used_up is not None:
+            return purse.used_up
         return Fault(FaultKind.BUDGET_EXHAUSTED, "no model step is left", limit="steps")
 
     def _complete(self, details: dict[str, object]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 
+from ael.data import replace
 from ael.lower.unit import Code, CompiledNode
 from ael.run.bindings import BoundModel
 from ael.run.budget import Account
@@ -66,7 +67,7 @@ class NodePlan:
         inner = Scope(
             run,
             self.name,
-            scope.rights.narrowed(self.holder, self.grants),
+            scope.rights.narrowed(self.holder, self.grants, self.name),
             account,
             deadline,
             scope.attempts,
@@ -279,6 +280,9 @@ class ModelNodePlan(NodePlan):
         if not chain:
             message = f"the model `{self.model}` is bound to nothing here: bind it in the deployment, or script it"
             raise Fault(FaultKind.MODEL_UNAVAILABLE, message, model=self.model)
+        own = self._world.bindings.own_models
+        if own:
+            chain = [(name, replace(bound, provider=own.get((run.tenant, name), bound.provider))) for name, bound in chain]
         prices = self._world.bindings.prices
         links = []
         for name, bound in chain:

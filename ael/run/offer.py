@@ -37,6 +37,9 @@ class Offered(Protocol):
     def denied(self) -> bool: ...
 
     @property
+    def only(self) -> frozenset[str] | None: ...
+
+    @property
     def parallel(self) -> bool: ...
 
     @property
@@ -52,7 +55,7 @@ class Offered(Protocol):
 class OfferedTool:
     """A tool of the program, offered under its own name."""
 
-    __slots__ = ("denied", "input", "max_output", "name", "offer", "parallel", "permission", "plan", "server", "target")
+    __slots__ = ("denied", "input", "max_output", "name", "offer", "only", "parallel", "permission", "plan", "server", "target")
 
     def __init__(self, world: World, plan: ToolPlan) -> None:
         spec = plan.spec
@@ -64,6 +67,7 @@ class OfferedTool:
         self.input = plan.input
         self.permission = plan.permission
         self.denied = plan.denied
+        self.only = plan.only
         self.parallel = plan.parallel
         self.max_output = plan.max_output
         schema = record_schema(plan.input.record, world.codecs.definitions)

@@ -326,6 +326,9 @@ class Approver(Protocol):
 class StorePort(Protocol):
     """A typed durable map as a deployment binds it: keys are strings, values JSON forms already encoded."""
 
+    def of(self, tenant: str) -> StorePort:
+        """The tenant's own: nothing that one tenant keeps is seen by another. That of `local` is the store itself."""
+
     async def get(self, key: str) -> object | None: ...
 
     async def put(self, key: str, value: object, token: str) -> None:

@@ -22,6 +22,7 @@ from ael.types.fault import Fault, FaultKind, Uncertain
 
 if TYPE_CHECKING:
     from ael.run.conversation import Talk
+    from ael.run.purse import Purse
     from ael.run.world import World
 
 GRACE = 10.0
@@ -66,6 +67,7 @@ class Run:
         "overrides",
         "parks",
         "parks_uncertain",
+        "purse",
         "rights",
         "root",
         "seen",
@@ -126,6 +128,8 @@ class Run:
         self.parks_uncertain = False
         self.under_way = False
         """Whether its task has begun: one that is cancelled before runs no code, and ends as it would later."""
+        self.purse: Purse | None = None
+        """The accounts that the run shares with others; None where it has none."""
         self.via: tuple[str, ...] = ()
         self.seen: frozenset[str] = frozenset()
         """The outside data that had a hand in the outcome, when the run has ended."""

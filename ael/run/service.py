@@ -165,12 +165,12 @@ class StorePlan(Serving):
         self._entries = world.codecs.limits.entries
 
     def body(self, scope: Scope, path: str, depth: int, step: Step, arguments: dict[str, object]) -> Coroutine[Any, Any, object]:
-        return self._act(step, arguments)
+        return self._act(scope.run.tenant, step, arguments)
 
-    async def _act(self, step: Step, arguments: dict[str, object]) -> object:
-        port = self._port
-        if port is None:
+    async def _act(self, tenant: str, step: Step, arguments: dict[str, object]) -> object:
+        if self._port is None:
             raise Fault(FaultKind.UNAVAILABLE, f"the store of `{self.short}` is bound to nothing", final=True)
+        port = self._port.of(tenant)
         key = str(arguments.get("key", ""))
         # A body that is tried again may write something else in the same place: only the same write again is left out.
         token = f"{step.key}-{step.digest[:16]}"

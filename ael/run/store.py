@@ -9,10 +9,12 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from ael.project.tenants import DEFAULT_TENANT
 from ael.types.canonical import encode
 from ael.types.fault import Fault, FaultKind
 from ael.types.json import read
@@ -34,8 +36,12 @@ class MemoryStore:
     """A store that lives as long as its process."""
 
     def __init__(self) -> None:
+        self._tenants: dict[str, MemoryStore] = {}
         self._values: dict[str, bytes] = {}
         self._tokens: OrderedDict[str, bool] = OrderedDict()
+
+    def of(self, tenant: str) -> MemoryStore:
+        return self if tenant == DEFAULT_TENANT else self._tenants.setdefault(tenant, MemoryStore())
 
     async def get(self, key: str) -> object | None:
         text = self._values.get(key)
@@ -67,21 +73,25 @@ class MemoryStore:
 
 
 class SqliteStore:
-    """A store in a table of a SQLite file (write-ahead log, synchronous), used through one thread of its own.
+    """A store in a table of a SQLite file (write-ahead log, synchronous).
 
-    Several stores, and several processes, may share a file. Opened when it is first used.
+    Several stores, several tenants and several processes may share a file.
     """
 
     def __init__(self, path: Path, name: str, *, busy: float = 10.0) -> None:
-        self._path = path
+        self._file = _File(path, name, busy)
         self._name = name
-        self._busy = busy
-        self._connection: sqlite3.Connection | None = None
-        self._thread: ThreadPoolExecutor | None = None
-        self._lock = threading.Lock()
+
+    def of(self, tenant: str) -> SqliteStore:
+        if tenant == DEFAULT_TENANT:
+            return self
+        # No name of a store has a colon, so no two tenants and stores come to the same.
+        part = copy(self)
+        part._name = f"{tenant}:{self._name}"
+        return part
 
     async def get(self, key: str) -> object | None:
-        row = await self._do(
+        row = await self._file.do(
             lambda db: db.execute("SELECT value FROM entry WHERE store = ? AND key = ?", (self._name, key)).fetchone()
         )
         return None if row is None else _read(row[0])
@@ -94,7 +104,7 @@ class SqliteStore:
                 db.execute("INSERT OR REPLACE INTO entry (store, key, value) VALUES (?, ?, ?)", (self._name, key, text))
                 db.execute("INSERT INTO token (store, token, result) VALUES (?, ?, 1)", (self._name, token))
 
-        await self._do(partial(_transaction, write))
+        await self._file.do(partial(_transaction, write))
 
     async def remove(self, key: str, token: str) -> bool:
         def write(db: sqlite3.Connection) -> bool:
@@ -104,12 +114,33 @@ class SqliteStore:
                 db.execute("INSERT INTO token (store, token, result) VALUES (?, ?, ?)", (self._name, token, known))
             return bool(known)
 
-        return await self._do(partial(_transaction, write))
+        return await self._file.do(partial(_transaction, write))
 
     async def entries(self, limit: int) -> list[tuple[str, object]]:
         query = "SELECT key, value FROM entry WHERE store = ? ORDER BY key LIMIT ?"
-        rows = await self._do(lambda db: db.execute(query, (self._name, limit)).fetchall())
+        rows = await self._file.do(lambda db: db.execute(query, (self._name, limit)).fetchall())
         return [(key, _read(value)) for key, value in rows]
+
+    async def close(self) -> None:
+        """Close the file, after what is under way."""
+        await self._file.close()
+
+    def _once(self, db: sqlite3.Connection, token: str) -> int | None:
+        """What the call with this token did, if it was here before."""
+        row = db.execute("SELECT result FROM token WHERE store = ? AND token = ?", (self._name, token)).fetchone()
+        return None if row is None else int(row[0])
+
+
+class _File:
+    """The file of a store, used through one thread of its own. Opened when it is first used."""
+
+    def __init__(self, path: Path, name: str, busy: float) -> None:
+        self._path = path
+        self._name = name
+        self._busy = busy
+        self._connection: sqlite3.Connection | None = None
+        self._thread: ThreadPoolExecutor | None = None
+        self._lock = threading.Lock()
 
     async def close(self) -> None:
         """Close the file, after what is under way."""
@@ -119,7 +150,7 @@ class SqliteStore:
             await asyncio.get_running_loop().run_in_executor(thread, self._disconnect)
             thread.shutdown(wait=False)
 
-    async def _do(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    async def do(self, work: Callable[[sqlite3.Connection], T]) -> T:
         with self._lock:
             if self._thread is None:
                 self._thread = ThreadPoolExecutor(1, "ael-store")
@@ -164,11 +195,6 @@ class SqliteStore:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
-
-    def _once(self, db: sqlite3.Connection, token: str) -> int | None:
-        """What the call with this token did, if it was here before."""
-        row = db.execute("SELECT result FROM token WHERE store = ? AND token = ?", (self._name, token)).fetchone()
-        return None if row is None else int(row[0])
 
 
 def _transaction(work: Callable[[sqlite3.Connection], T], db: sqlite3.Connection) -> T:

@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 
 from ael.journal.entry import Ending, Kind
 from ael.lower.unit import CompiledTool
+from ael.project.deployment import ToolBinding
 from ael.run.approval import Approved, ask
 from ael.run.call import CallPlan
 from ael.run.codec import InputCodec, digest, written
 from ael.run.extern import Extern
 from ael.run.frame import RunFrame
-from ael.run.gate import Refusal, bad_arguments, permission, room
+from ael.run.gate import Refusal, bad_arguments, permission, room, shared_room
 from ael.run.message import shown_result
 from ael.run.permission import Rights
 from ael.run.remote import RemoteTool, lost
@@ -94,11 +95,11 @@ class ToolPlan(CallPlan):
         self._holder = f"`{spec.name}`"
         self._approval_when = compiled.approval_when
         self._conditional = spec.approval is not None and spec.approval.conditional
-        self._required = (spec.approval is not None and not self._conditional) or (bound is not None and bound.approval)
-        self._role = (bound.role if bound is not None else None) or (spec.approval.role if spec.approval is not None else None)
+        self._required, self._role = approval_of(spec, bound)
         function = bindings.externs.get(spec.name)
         self._extern = None if function is None else Extern(function, spec.signature.fails)
         self.denied = bound is not None and bound.denied
+        self.only = None if bound is None else bound.only
         self._has_files = any(isinstance(part, FileType) for part in reachable(spec.signature.result, world.codecs.definitions))
 
     async def call(self, frame: RunFrame, path: str, arguments: tuple[object, ...]) -> object:
@@ -109,6 +110,8 @@ class ToolPlan(CallPlan):
         except DecodeError as error:
             raise bad_arguments(error).as_fault(path) from None
         refusal = permission(scope, self) or room(scope)
+        if refusal is None and scope.run.purse is not None:
+            refusal = await shared_room(scope, path)
         if refusal is not None:
             raise refusal.as_fault(path)
         step = self.step(scope, path, named, text)
@@ -205,6 +208,13 @@ class ToolPlan(CallPlan):
         if self._remote is not None:
             return lost(fault, step)
         return super().lost(fault, step) if self._body is not None else fault.kind in LOST_REPLY
+
+
+def approval_of(spec: ToolSpec, bound: ToolBinding | None) -> tuple[bool, str | None]:
+    """Whether every call of a tool needs a person's word, and whose (None: anybody's); a declared condition may ask for one beside it."""
+    own = spec.approval
+    required = (own is not None and not own.conditional) or (bound is not None and bound.approval)
+    return required, (bound.role if bound is not None else None) or (own.role if own is not None else None)
 
 
 def sources(spec: ToolSpec, short: str, remote: RemoteTool | None) -> frozenset[str]:

@@ -41,7 +41,7 @@ def run_tests(
     opened: Opened, chosen: Callable[[str], bool] = lambda name: True, told: Callable[[TestResult], None] = lambda result: None
 ) -> list[TestResult]:
     """Run the tests whose title is `chosen`, one after the other; `told` hears of each as it ends."""
-    opened = replace(opened, deployment=replace(opened.deployment, models={}, stores={}))
+    opened = replace(opened, deployment=replace(opened.deployment, models={}, stores={}, tenants={}))
     results = []
     for index, test in enumerate(opened.program.tests):
         if chosen(test.name):

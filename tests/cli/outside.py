@@ -210,6 +210,10 @@ SCENARIOS: Mapping[str, Scenario] = {
     "AEL0834": Scenario({"main.ael": _ENTRIES}, ("run", "main.ael", "--otel")),
     "AEL0840": Scenario({"main.ael": _ENTRIES}, ("run", "main.ael", "anser")),
     "AEL0841": Scenario({"main.ael": _ENTRIES}, ("run", "main.ael", "--count", "three")),
+    "AEL0855": Scenario(
+        {"main.ael": _ENTRIES, "deploy.ael": "tenant acme {\n  limit concurrent 4\n}\n"},
+        ("run", "main.ael", "answer", "--tenant", "acne"),
+    ),
     "AEL0860": Scenario(_DESK, ("mcp", "list", "flies")),
     "AEL0861": Scenario({**_DESK, "deploy.ael": _NO_PROGRAM}, ("mcp", "list"), 1),
     "AEL0862": Scenario(desk(tools=[READ, {**ODD, "name": "write-file"}]), ("mcp", "pin"), 1),

@@ -249,7 +249,7 @@ def test_lines(tmp_path: Path, line: str, field: str, value: Any) -> None:
         ("service Clock = process(provider: nobody)", "AEL0816", "processes of this program run a `provide`"),
         ("node main = fast", "AEL0814", "a node is placed"),
         ("node nobody = process(workers: 4)", "AEL0810", "the program has no node `nobody`"),
-        ("tenant acme { grants orders.write }", "AEL1005", "the tenant `acme` is read and formatted"),
+        ("tenant acme { grants orders.nope }", "AEL0810", "there is no permission `orders.nope`"),
     ],
 )
 def test_refusals(tmp_path: Path, line: str, code: str, said: str) -> None:

@@ -103,6 +103,7 @@ def test_limits_of_the_server(tmp_path: Path) -> None:
     ],
 )
 def test_lines_that_mean_nothing_are_refused(tmp_path: Path, deploy: str, told: str) -> None:
+    """Also of a caller whose secret is nowhere, which is told beside it."""
     found, bag = open_files(tmp_path, {"main.ael": MAIN, "deploy.ael": deploy + "\n"})
     assert found is None
-    assert brief(bag.sorted()[0], tmp_path).removeprefix("deploy.ael ") == told
+    assert told in [brief(one, tmp_path).removeprefix("deploy.ael ") for one in bag.sorted()[:2]]

@@ -5,7 +5,7 @@ next program); the blocks after it say what must come of it:
 
     errors      one line each: `AEL0301 3:5 message`
     types       `name: Type` of locals
-    input       JSON of the entry's input (`input entry=classify` names the entry)
+    input       JSON of the entry's input (`input entry=classify` names the entry, `tenant=acme caller=ann` for whom it runs)
     script      JSON turns of the scripted models
     output      JSON of the result
     outcome     `error NotFound {…}`, `fault LoopLimit …`, `uncertain Orders.refund`: an ending that is no value, its message as a prefix
@@ -116,12 +116,15 @@ def test_page(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 def run_case(case: Case, opened: Opened) -> Ran:
     """Run the program of a case with the input, script and decision of its blocks."""
     given, script, decision = (case.expected.get(name) for name in ("input", "script", "decision"))
+    words = {} if given is None else given.words
     return run(
         opened,
         loads(given.text) if given is not None else None,
         loads(script.text) if script is not None else None,
-        given.words.get("entry") if given is not None else None,
+        words.get("entry"),
         approve=decision is None or decision.text.strip() != "no",
+        tenant=words.get("tenant", "local"),
+        caller=words.get("caller", "tester"),
     )
 
 

@@ -5,6 +5,5 @@ from __future__ import annotations
 CODES: dict[str, str] = {
     "AEL1002": "skills come later",
     "AEL1004": "a placement that comes later",
-    "AEL1005": "tenants come later",
     "AEL1006": "packs that depend on packs come later",
 }

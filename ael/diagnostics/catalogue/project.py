@@ -16,6 +16,8 @@ CODES: dict[str, str] = {
     "AEL0815": "a key written in a file",
     "AEL0816": "a service bound to no provider",
     "AEL0817": "a deployment that loosens",
+    "AEL0818": "a tenant grant that nothing has",
+    "AEL0819": "a caller without its tenant",
     "AEL0830": "a model that cannot be used",
     "AEL0831": "a secret that is not there",
     "AEL0832": "a tool without an implementation",
@@ -32,4 +34,5 @@ CODES: dict[str, str] = {
     "AEL0850": "a wrong address of a service in a deployment",
     "AEL0851": "processes over a store in memory",
     "AEL0852": "processes without the packages that they need",
+    "AEL0855": "a run for nobody whom the deployment has",
 }

@@ -135,6 +135,13 @@ def denials(c: Context, s: int, e: int, doc: n.Doc | None, paths: list[n.Path]) 
     )
 
 
+def allowances(c: Context, s: int, e: int, doc: n.Doc | None, paths: list[n.Path]) -> n.Binding:
+    start = paths[0].span.start
+    return make_binding(
+        s, e, doc, make_name(s, s + 5, "allow"), None, None, None, (make_grants(start, e, tuple(paths), False),), ()
+    )
+
+
 def _amounts(c: Context, s: int, e: int, doc: n.Doc | None, word: str, amounts: list[n.Amount]) -> n.Binding:
     for amount in amounts:
         if amount.per is not None:

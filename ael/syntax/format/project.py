@@ -77,7 +77,7 @@ def binding(p: Stream, node: n.Binding) -> None:
                         p.space()
                     p.show(option)
             return
-        if node.kind.text == "deny" and node.subject is None and node.value is None:
+        if node.kind.text in ("allow", "deny") and node.subject is None and node.value is None:
             p.space()
             comma_list(p, [path for clause in node.clauses if isinstance(clause, n.Grants) for path in clause.permissions])
             return
