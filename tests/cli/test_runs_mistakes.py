@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import sqlite3
 from collections.abc import Callable
@@ -158,12 +157,10 @@ def test_a_file_that_holds_no_runs_is_told_by_every_command(desk: Ael, spoil: Ca
         assert "AEL0904" in ended.err, words
 
 
-@pytest.mark.skipif(os.getuid() == 0, reason="the user of this machine may write everywhere")
-def test_a_folder_that_nobody_may_write_is_told(desk: Ael) -> None:
-    Path(desk.folder).chmod(0o500)
-    try:
-        ended = desk("run", ".", "main", "--order", "A-1")
-        assert ended.code == 1
-        assert "error[AEL0904]" in ended.err
-    finally:
-        Path(desk.folder).chmod(0o700)
+def test_a_folder_that_nobody_can_write_is_told(desk: Ael) -> None:
+    desk.write({"deploy.ael": FILES["deploy.ael"].replace('"runs.db"', '"/proc/runs/runs.db"')})
+    for words in (("run", ".", "main", "--order", "A-1"), ("run", ".", "main", "--detach"), ("worker", ".", "--once")):
+        ended = desk(*words)
+        assert ended.code == 1, words
+        assert "error[AEL0904]: the runs in /proc/runs/runs.db cannot be opened" in ended.err
+        assert "the file and its folder have to be there, and writable" in ended.err
