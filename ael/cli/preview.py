@@ -60,7 +60,9 @@ def _node(program: CheckedProgram, name: str | None) -> str:
         if name in driven:
             return driven[name]
         if f"{own}{name}" in program.nodes:
-            raise EntryError(f"`{name}` is ordinary code and sends nothing; these nodes ask a model: {listed}")
+            agent = program.nodes[f"{own}{name}"].agent is not None
+            what = "an agent, and what is sent are the prompts of its nodes" if agent else "ordinary code and sends nothing"
+            raise EntryError(f"`{name}` is {what}; these nodes ask a model: {listed}")
         close = get_close_matches(name, driven, 1)
         hint = f"did you mean `{close[0]}`?" if close else f"there is {listed}"
         raise EntryError(f"there is no node `{name}`; {hint}")

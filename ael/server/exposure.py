@@ -58,11 +58,11 @@ def _chosen(program: CheckedProgram, name: str) -> str:
 
 
 def _public(program: CheckedProgram) -> list[str]:
-    """The public nodes of the main module; what other modules export is for modules."""
+    """The public nodes and agents of the main module; what other modules export is for modules."""
     found = []
     for name in program.nodes:
         module, declaration = program.declarations[name]
-        if module == program.main and isinstance(declaration, n.NodeDecl) and declaration.public:
+        if module == program.main and isinstance(declaration, n.NodeDecl | n.AgentDecl) and declaration.public:
             found.append(name)
     return found
 

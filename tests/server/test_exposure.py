@@ -99,7 +99,7 @@ def test_hints_claim_no_more_than_holds(tmp_path: Path) -> None:
 
 def test_the_command_line_chooses(tmp_path: Path) -> None:
     assert list(expose(opened(tmp_path, MAIN), ["hidden"])) == ["hidden"]
-    with pytest.raises(HostError, match=r"no node `hiden`.*did you mean `hidden`") as caught:
+    with pytest.raises(HostError, match=r"no node or agent `hiden`.*did you mean `hidden`") as caught:
         expose(opened(tmp_path, MAIN), ["hiden"])
     assert caught.value.code == "AEL0871"
 
@@ -125,3 +125,26 @@ def test_recursive_types_keep_their_definitions_at_the_root(tmp_path: Path) -> N
         assert isinstance(found, dict)
         assert list(found["$defs"]) == ["Tree"]
     assert grow.wrapped
+
+
+@pytest.mark.feature("A10.1")
+def test_public_agents_are_exposed_like_nodes(tmp_path: Path) -> None:
+    text = """
+    node double(n: Int) -> Int { n * 2 }
+
+    /// Double a number.
+    pub agent worker(n: Int) -> Int
+    {
+      edge start -> double
+      edge double -> finish
+    }
+
+    agent hidden(n: Int) -> Int
+    {
+      edge start -> worker
+      edge worker -> finish
+    }
+    """
+    tools = expose(opened(tmp_path, text))
+    assert list(tools) == ["worker"]
+    assert tools["worker"].definition["description"] == "Double a number."
