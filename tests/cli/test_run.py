@@ -104,7 +104,7 @@ def test_the_trace_goes_to_standard_error(ael: Ael) -> None:
         (("broken", "--at", "7"), 1, "error[AEL0902]: OutOfRange: "),
         (("pays", "--amount", "5"), 0, ""),
         (("broken", "--at", '"x"'), 1, "error[AEL0902]: BadArguments: the input does not fit: "),
-        (("nowhere",), 2, "error[AEL0840]: there is no node `nowhere`"),
+        (("nowhere",), 2, "error[AEL0840]: there is no node or agent `nowhere`"),
         (("brokn", "--at", "1"), 2, "did you mean `broken`?"),
         ((), 2, "error[AEL0840]: say which to run: `missing`, `broken`, `pays`"),
     ],

@@ -33,7 +33,7 @@ def test_without_the_package_in_the_pack_no_server_is_loaded(tmp_path: Path) -> 
     [
         (["--stdio", "--port", "80"], "`--stdio` has neither a host nor a port"),
         (["--port", "70000"], "a port is a number up to 65535"),
-        (["--node", "nope"], "error[AEL0871]: there is no node `nope`"),
+        (["--node", "nope"], "error[AEL0871]: there is no node or agent `nope`"),
         (["--host", "0.0.0.0"], "error[AEL0872]: a server on 0.0.0.0 is open to others, and no caller is named"),
         (["--host", "no such host"], "error[AEL0873]: cannot listen on no such host"),
     ],
