@@ -6,6 +6,7 @@ from ael.diagnostics.catalogue import (
     agents,
     commands,
     effects,
+    embedding,
     failures,
     later,
     lints,
@@ -20,7 +21,24 @@ from ael.diagnostics.catalogue import (
     types,
 )
 
-_AREAS = (syntax, names, types, failures, effects, nodes, agents, taint, project, commands, servers, serving, outcomes, later, lints)
+_AREAS = (
+    syntax,
+    names,
+    types,
+    failures,
+    effects,
+    nodes,
+    agents,
+    taint,
+    project,
+    embedding,
+    commands,
+    servers,
+    serving,
+    outcomes,
+    later,
+    lints,
+)
 
 TITLES: dict[str, str] = {code: title for area in _AREAS for code, title in area.CODES.items()}
 """Code (`AEL0203`) -> short title, as its page `docs/errors/AEL0203.md` is headed."""

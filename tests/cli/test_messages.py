@@ -6,7 +6,7 @@ import pytest
 
 from tests.cli.outside import SCENARIOS, told
 from tests.error_pages import FOLDER, read
-from tests.test_error_pages import OUTSIDE_OF_PROGRAMS
+from tests.test_error_pages import EMBEDDED, OUTSIDE_OF_PROGRAMS
 
 
 @pytest.mark.parametrize("code", SCENARIOS)
@@ -18,4 +18,4 @@ def test_the_message_is_the_one_of_its_page(code: str) -> None:
 
 
 def test_every_code_from_outside_of_programs_has_its_scenario() -> None:
-    assert set(SCENARIOS) == OUTSIDE_OF_PROGRAMS
+    assert set(SCENARIOS) == OUTSIDE_OF_PROGRAMS - EMBEDDED
