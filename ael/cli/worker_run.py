@@ -18,6 +18,7 @@ from ael.cli.report import tell
 from ael.durable.execute import execution_of
 from ael.durable.worker import Refused, Worker
 from ael.host import Host, HostError, open_host
+from ael.hosting.masking import masker_of
 from ael.hosting.runs import watch_runs
 from ael.journal.durable import RunRow, StoreError
 from ael.journal.runs import EVERYBODY
@@ -91,7 +92,8 @@ def _desk(host: Host, worker: Worker, port: int) -> asyncio.Future[None]:
         note = 'name them in the deployment: `caller ann = bearer(secret("ANN_TOKEN"))`'
         raise HostError("AEL0872", "deciding over HTTP needs callers that say who they are, and none is named", note)
     bound = listener.bind("127.0.0.1", port, known=True)
-    made = desk.Desk(host.store, callers, deployment.roles, deployment.runs.approval, host.bindings.clock.now, worker.wake)
+    limit, now = deployment.runs.approval, host.bindings.clock.now
+    made = desk.Desk(host.store, callers, deployment.roles, limit, now, worker.wake, masker_of(deployment))
     print(f"deciding on http://127.0.0.1:{bound.getsockname()[1]}/approvals", file=sys.stderr, flush=True)
     serving: asyncio.Future[None] = asyncio.ensure_future(desk.serve(made, bound))
     return serving

@@ -22,6 +22,8 @@ from ael.types.spec import BudgetSpec
 
 _READS = frozenset({"get", "has", "entries"})
 """The operations of a store that only read."""
+_AROUND = (Kind.TOOL, Kind.OPERATION)
+"""What other effects happen inside of."""
 _ACTS = (Kind.TOOL, Kind.OPERATION, Kind.STORE)
 RECORD = "the record"
 """Who approved a call that is served or blocked: nobody is asked about what is not made."""
@@ -150,6 +152,9 @@ def cut(entries: Sequence[Entry], at: str, changes: Mapping[str, Answer]) -> tup
     A step that is changed belongs to the beginning, wherever it stands, and answers whatever is asked there.
     """
     beginning = {entry.path for entry in before(entries, at) if entry.state is State.ANSWERED} | changes.keys()
+    # A call around a changed step is run again, or nothing would come to the change.
+    calls = {entry.path for entry in entries if entry.kind in _AROUND}
+    beginning -= ({path for changed in changes for path in above(changed)} & calls) - changes.keys()
     # An approval is of one run: it goes along only with the call that it let run, or where it was changed.
     beginning = {
         path
@@ -315,8 +320,7 @@ def _heard(written: Future[object]) -> None:
 
 def _top(entries: Sequence[Entry]) -> set[str]:
     """The steps that a run over these records comes to: not those in a call whose answer is there."""
-    inside = (Kind.TOOL, Kind.OPERATION)
-    answered = {entry.path for entry in entries if entry.kind in inside and entry.state is State.ANSWERED}
+    answered = {entry.path for entry in entries if entry.kind in _AROUND and entry.state is State.ANSWERED}
     paths = {entry.path for entry in entries if entry.kind is not Kind.CANCEL and entry.target != ACCEPTED}
     return {path for path in paths if answered.isdisjoint(above(path))}
 

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from ael.data import replace
 from ael.durable.change import ChangeError
 from ael.durable.execute import Execution, options_of
-from ael.durable.fork import Changes, Fork, Recorded, allows, cut
+from ael.durable.fork import Changes, Fork, Recorded, above, allows, cut
 from ael.journal.durable import RunRow
 from ael.journal.entry import Entry, Kind
 from ael.types.spec import BudgetSpec
@@ -32,6 +32,7 @@ async def forked(
     input, pinned = given
     assert isinstance(input, dict)
     _no_right(execution, entries, changes, allow)
+    _reached(execution, entries, changes, allow)
     beginning, rest = cut(entries, at, changes.answers)
     record = tuple(acting(execution, entries, rest))
     fork = Fork(run, at, record, frozenset(allow), changes.models, changes.settings, changes.said)
@@ -67,6 +68,19 @@ def _no_right(execution: Execution, entries: Collection[Entry], changes: Changes
         if allows(allow, target) or not doers.act(Kind.TOOL, target):
             note = "leave it out: the fork asks for an approval of its own"
             raise ChangeError(f"a fork cannot approve a call of `{target}` that it makes for real", note)
+
+
+def _reached(execution: Execution, entries: Collection[Entry], changes: Changes, allow: Collection[str]) -> None:
+    """Raise `ChangeError` for an answer that nothing would come to: in a call that is served or blocked as a whole."""
+    calls = {entry.path: entry for entry in entries if entry.kind in (Kind.TOOL, Kind.OPERATION)}
+    for path in changes.answers:
+        # An approval is of the call that it stands below, and goes before it.
+        for around in [calls[one] for one in above(path.removesuffix("/approval")) if one in calls]:
+            whole = execution.doers.act(around.kind, around.target) and not allows(allow, around.target)
+            if whole and around.path not in changes.answers:
+                name = around.target.partition(".")[2]
+                note = f"replace the answer of that call, or have it run: `--allow {name}`"
+                raise ChangeError(f"{path} is inside of a call of `{name}`, which is served or blocked as a whole", note)
 
 
 def _limits(budget: BudgetSpec, changed: BudgetSpec | None) -> BudgetSpec:

@@ -16,9 +16,10 @@ from typing import Any
 
 import uvicorn
 
-from ael.data import dataclass
+from ael.data import dataclass, field
 from ael.durable.decide import DecideError, Open, decide, find, waiting
 from ael.journal.durable import DurableStore, StoreError
+from ael.run.trace import Masker
 from ael.server.caller import Caller, Callers
 from ael.server.connection import Connection
 from ael.server.guard import Receive, Scope, Send
@@ -40,7 +41,10 @@ class _Refused(Exception):
 
 @dataclass(frozen=True)
 class Desk:
-    """The ASGI application. `limit`: the seconds that a person has; `decided` is called after each decision, `now` gives the time."""
+    """The ASGI application. `limit`: the seconds that a person has; `decided` is called after each decision, `now` gives the time.
+
+    `masker` masks what is shown; what is called is what was proposed.
+    """
 
     store: DurableStore
     callers: Callers
@@ -48,6 +52,7 @@ class Desk:
     limit: float | None
     now: Callable[[], float]
     decided: Callable[[], None]
+    masker: Masker = field(default_factory=lambda: Masker(()))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -80,7 +85,7 @@ class Desk:
         match (scope["method"], path):
             case ("GET", ["approvals"]):
                 found = await waiting(self.store, tenant=caller.tenant, limit=self.limit)
-                return [_told(one) for one in found if one.kind == "approval"]
+                return self.masker.value([_told(one) for one in found if one.kind == "approval"])
             case ("POST", ["runs", run, "decision"]):
                 return await self._decide(caller, run, await _body(receive))
             case (_, ["approvals"] | ["runs", _, "decision"]):

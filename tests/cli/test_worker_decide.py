@@ -90,6 +90,19 @@ def test_a_member_decides_over_http_and_the_worker_goes_on(ael: Ael) -> None:
     assert booked(ael) == 2
 
 
+@pytest.mark.feature("A4.8", "A16.8", "K41")
+def test_a_secret_is_masked_where_a_caller_decides_and_not_in_what_is_called(ael: Ael) -> None:
+    ael.write({**FILES, "deploy.ael": FILES["deploy.ael"] + CALLERS})
+    for name, token in TOKENS.items():
+        ael._patch.setenv(name, token)
+    run = parked(ael, TOKENS["EVE_TOKEN"])
+    with deciding(ael) as (ask, terminal):
+        assert [one["arguments"] for one in ask("GET", "/approvals")[1]] == [{"order": "***", "amount": "50.0"}]
+        assert ask("POST", f"/runs/{run}/decision", {"approved": True})[0] == 200
+        terminal.until(f"{run} ended: value")
+    assert booked(ael) == 2
+
+
 def test_without_callers_nobody_decides_over_http(ael: Ael) -> None:
     ael.write(FILES)
     ended = ael("worker", "--decide", "0")

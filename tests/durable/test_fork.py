@@ -423,6 +423,41 @@ def test_a_node_that_a_model_is_offered_runs_anew_and_its_calls_are_served(place
     place.run(body)
 
 
+@pytest.mark.feature("A12.16", "B7")
+def test_an_answer_inside_of_a_call_is_replaced_where_the_call_is_run_anew_and_nowhere_else(place: Place) -> None:
+    async def quote(k: Any, n: int) -> int:
+        return 10 * int(await k.act(0, "main.rate", (n,)))
+
+    async def main(k: Any, n: int) -> int:
+        return int(await k.act(0, "main.quote", (n,))) + int(await k.act(1, "main.order", (n,)))
+
+    async def body(store: DatabaseStore) -> None:
+        world = World(main)
+        inner = [
+            tool("quote", quote, parameter("n", INT), result=INT, repeat=Repeat.IDEMPOTENT),
+            tool("order", quote, parameter("n", INT), result=INT, repeat=Repeat.NEVER),
+        ]
+        world.unit = replace(world.unit, tools={**world.unit.tools, **{one.spec.name: one for one in inner}})
+        execution = world.execution(store)
+        row = await original(execution)
+        rates = [
+            entry.path for entry in await store.entries("r1") if entry.target == "main.rate" and entry.state is State.ANSWERED
+        ]
+        assert len(rates) == 2
+        run = await forked(execution, row, "", changes=Changes({rates[0]: Answer(Ending.VALUE, 7)}))
+        outcome, journal = await gone_on(execution, run)
+        assert value_of(outcome) == 70 + 20, "`quote` has its answer in the record, and is run again for what changed in it"
+        assert (journal.served, journal.blocked, journal.unseen) == ([], [], set())
+        changed = Changes({rates[1]: Answer(Ending.VALUE, 7)})
+        with pytest.raises(ChangeError, match="is inside of a call of `order`, which is served or blocked as a whole"):
+            await forked(execution, row, "", changes=changed)
+        run = await forked(execution, row, "", changes=changed, allow=["order"])
+        assert value_of((await gone_on(execution, run))[0]) == 20 + 70
+        assert world.seen["rate"] == [1, 1]
+
+    place.run(body)
+
+
 @pytest.mark.feature("A12.16")
 def test_the_input_and_the_budget_of_a_fork_are_its_own(place: Place) -> None:
     async def body(store: DatabaseStore) -> None:
