@@ -135,7 +135,9 @@ class Execution:
                         await self.store.release(name, epoch)
                     else:
                         told = "; ".join(f"{wait.kind} at {wait.path}" for wait in waits)
-                        await self.store.park(name, epoch, told, wake, run.active)
+                        # The time is this machine's; the store has its own clock.
+                        after = None if wake is None else max(0.0, wake - self.engine.world.clock.now())
+                        await self.store.park(name, epoch, told, after, run.active)
                 case _:
                     await self.store.finish(name, epoch, word_of(outcome), to_json(outcome), run.active)
         except Fenced:

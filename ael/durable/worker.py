@@ -228,8 +228,7 @@ class Worker:
         name = held.row.header.run
         self.counts.refused += 1
         told = still_waits(held.row, f"a worker with the bindings that it began under ({'; '.join(differs)})")
-        now = execution.engine.world.clock.now()
-        await execution.store.park(name, held.row.epoch, told, now + BOUNCE, held.row.active)
+        await execution.store.park(name, held.row.epoch, told, BOUNCE, held.row.active)
         if name not in self._reported:
             self._reported.add(name)
             self._tell(held.row, Refused(name, differs))

@@ -69,9 +69,13 @@ class DatabaseStore:
         lost, cancel = await self._writer.submit(lambda db: runs.pulse(db, owner, held, lease))
         return Pulse(lost, cancel)
 
-    async def park(self, run: str, epoch: int, waits: str, wake: float | None, active: float) -> None:
-        changes = {"state": RunState.PARKED.value, "waits": waits, "wake": wake, "active": active, "attempts": 0}
-        await self._writer.submit(lambda db: runs.leave(db, run, epoch, changes), of=run)
+    async def park(self, run: str, epoch: int, waits: str, after: float | None, active: float) -> None:
+        def work(db: Connection) -> None:
+            wake = None if after is None else db.now() + after
+            changes = {"state": RunState.PARKED.value, "waits": waits, "wake": wake, "active": active, "attempts": 0}
+            runs.leave(db, run, epoch, changes)
+
+        await self._writer.submit(work, of=run)
 
     async def release(self, run: str, epoch: int, *, delay: float = 0.0) -> None:
         def work(db: Connection) -> None:

@@ -127,8 +127,8 @@ class DurableStore(Protocol):
     async def pulse(self, owner: str, held: Mapping[str, int], lease: float) -> Pulse:
         """Extend the leases of runs (by epoch), and hear what became of them."""
 
-    async def park(self, run: str, epoch: int, waits: str, wake: float | None, active: float) -> None:
-        """Give the run up until it is woken, or until `wake` (seconds since the epoch). Raises `Fenced`."""
+    async def park(self, run: str, epoch: int, waits: str, after: float | None, active: float) -> None:
+        """Give the run up until it is woken, or for `after` seconds. Raises `Fenced`."""
 
     async def release(self, run: str, epoch: int, *, delay: float = 0.0) -> None:
         """Give the run back as ready, without blame. Raises `Fenced`."""

@@ -90,10 +90,12 @@ def claim(
         except Damaged as error:
             # Put aside, so that it does not keep every worker from the runs that come after it.
             _bury(db, run, str(error))
-            continue
+            taken = None
         if taken is not None:
             claimed.append(taken)
             running[tenant] = running.get(tenant, 0) + 1
+        elif not queues[tenant]:
+            del queues[tenant]  # it was put aside: there may be others behind it
     return claimed
 
 

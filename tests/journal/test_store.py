@@ -218,7 +218,7 @@ def test_a_heartbeat_extends_the_lease_and_brings_a_cancel(place: Place) -> None
 def test_a_parked_run_is_nobodys_until_its_time(place: Place) -> None:
     async def body(store: DatabaseStore) -> None:
         held = await begun(store)
-        await store.park("r1", held.row.epoch, "an approval", time.time() + 0.3, 1.5)
+        await store.park("r1", held.row.epoch, "an approval", 0.3, 1.5)
         assert await store.claim("w2", ["p1"], 1, 60) == []
         row = await store.find("r1")
         assert row is not None
