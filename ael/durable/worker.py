@@ -12,6 +12,7 @@ from ael.data import dataclass, field
 from ael.durable.decide import still_waits
 from ael.durable.execute import Execution, Taken
 from ael.journal.durable import HandedBack, Held, RunRow, RunState, StoreError
+from ael.journal.entry import VERSION
 from ael.run.bindings import Options
 from ael.run.outcome import Outcome, Suspended
 from ael.run.run import Run
@@ -273,6 +274,8 @@ class Worker:
                 self._reported.add(name)
                 mine = ", ".join(sorted(digest[:12] for digest in self.executions))
                 whose = f"it belongs to the program {row.header.program[:12]}, and this worker has {mine}"
+                if row.header.version > VERSION:
+                    whose = f"a newer release began it (records of version {row.header.version}, and this one knows {VERSION})"
                 self._say(f"nobody takes the run {name} of {row.header.entry}: {whose}")
         self._waiting = {name: row.epoch for name, row in stuck.items()}
 

@@ -57,8 +57,12 @@ class Entry(NamedTuple):
     derived: tuple[str, ...] = ()
 
 
+VERSION = 1
+"""What the records of a journal mean: it rises with a release that an older one could not go on after. Older ones are gone on with."""
+
+
 class Header(NamedTuple):
-    """What a run is pinned to: its program, entry, input digest, tenant and caller."""
+    """What a run is pinned to: its program, entry, input digest, tenant and caller. `version` is that of its records."""
 
     run: str
     program: str
@@ -68,7 +72,7 @@ class Header(NamedTuple):
     caller: str
     started: float
     deadline: float | None
-    version: int = 1
+    version: int = VERSION
 
 
 class Access(NamedTuple):

@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from ael.journal import accounts, form
-from ael.journal.durable import Damaged, Fenced, RunRow, RunState
-from ael.journal.entry import Entry, Header, State
+from ael.journal.durable import Damaged, Fenced, RunRow, RunState, StoreError
+from ael.journal.entry import VERSION, Entry, Header, State
 from ael.journal.journal import COLUMNS, PUT, kept, number, to_row
 from ael.journal.schema import BITS, MOST
 from ael.journal.writer import Connection
@@ -48,8 +48,14 @@ def hold(db: Connection, run: str, owner: str, lease: float) -> Claimed | None:
     """Claim one run, when nobody has it and it does not wait."""
     now, ticks = db.now(), db.ticks()
     free = "state = 'ready' OR (state = 'parked' AND wake <= ?) OR (state = 'running' AND (lease < ? OR owner = ?))"
-    found = db.rows(f"SELECT epoch FROM ael_run WHERE run = ? AND ({free}){db.skip}", run, now, ticks, owner)
-    return _take(db, run, int(found[0][0]), owner, ticks + lease) if found else None
+    found = db.rows(f"SELECT epoch, version FROM ael_run WHERE run = ? AND ({free}){db.skip}", run, now, ticks, owner)
+    if not found:
+        return None
+    epoch, version = int(found[0][0]), int(found[0][1])
+    if version > VERSION:
+        known = f"this one goes on with records of version {VERSION}: update `ael`"
+        raise StoreError(f"the run {run} was begun by a newer release (records of version {version}); {known}")
+    return _take(db, run, epoch, owner, ticks + lease)
 
 
 def claim(
@@ -63,7 +69,7 @@ def claim(
         # A plain count lets two workers pass the limit together: they count one after the other.
         db.alone("ael tenants")
     names = ", ".join("?" * len(programs))
-    where = f"program IN ({names}) AND {_FREE}"
+    where = f"program IN ({names}) AND version <= {VERSION} AND {_FREE}"
     waiting = {str(tenant) for (tenant,) in db.rows(f"SELECT DISTINCT tenant FROM ael_run WHERE {where}", *programs, now, ticks)}
     running: dict[str, int] = {}
     if waiting:
@@ -126,12 +132,13 @@ def _bury(db: Connection, run: str, why: str) -> None:
 
 
 def unclaimed(db: Connection, programs: Collection[str], limit: int) -> list[RunRow]:
-    """Runs that could go on, of other programs, which no worker works on at the moment; the oldest first."""
+    """Runs that could go on, of other programs or of a newer release, which no worker works on at the moment; the oldest first."""
     now, ticks = db.now(), db.ticks()
     other = f"program NOT IN ({', '.join('?' * len(programs))})" if programs else "1 = 1"
     worked = "SELECT 1 FROM ael_run r WHERE r.program = ael_run.program AND r.state = 'running' AND r.lease >= ?"
-    query = f"{_ROW} WHERE {other} AND {_FREE} AND NOT EXISTS ({worked}) ORDER BY started, run LIMIT ?"
-    return [to_run(row) for row in db.rows(query, *programs, now, ticks, ticks, limit)]
+    nobody = f"(version > {VERSION} OR ({other} AND NOT EXISTS ({worked})))"
+    query = f"{_ROW} WHERE {nobody} AND {_FREE} ORDER BY started, run LIMIT ?"
+    return [to_run(row) for row in db.rows(query, *programs, ticks, now, ticks, limit)]
 
 
 def pulse(db: Connection, owner: str, runs: Mapping[str, int], lease: float) -> tuple[frozenset[str], dict[str, str]]:

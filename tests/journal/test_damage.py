@@ -10,12 +10,12 @@ import pytest
 
 from ael.journal.database import DatabaseStore
 from ael.journal.durable import StoreError
-from ael.journal.entry import State
+from ael.journal.entry import VERSION, State
 from ael.journal.form import FormError
 from ael.journal.schema import MOST
 from ael.types.value import Secret
 from tests.journal.places import Place
-from tests.journal.test_store import CALL, begun, entry, written
+from tests.journal.test_store import CALL, begun, entry, header, written
 
 PLACE = f"((SELECT number FROM ael_run WHERE run = 'bad') * {MOST})"
 DAMAGES = {
@@ -40,7 +40,7 @@ async def damaged(store: DatabaseStore, how: str) -> None:
     assert await store._writer.submit(lambda db: db.change(DAMAGES[how], *data)) == 1
 
 
-@pytest.mark.feature("A12.9", "K29")
+@pytest.mark.feature("A12.9")
 @pytest.mark.parametrize("how", DAMAGES)
 def test_a_damaged_run_holds_up_no_other_and_says_what_is_wrong_with_it(place: Place, how: str) -> None:
     async def body(store: DatabaseStore) -> None:
@@ -55,7 +55,7 @@ def test_a_damaged_run_holds_up_no_other_and_says_what_is_wrong_with_it(place: P
     place.run(body)
 
 
-@pytest.mark.feature("A12.9", "K29")
+@pytest.mark.feature("A12.9")
 @pytest.mark.parametrize("how", DAMAGES)
 def test_a_damaged_run_is_refused_with_a_sentence_wherever_it_is_looked_at(place: Place, how: str) -> None:
     async def body(store: DatabaseStore) -> None:
@@ -72,7 +72,7 @@ def test_a_damaged_run_is_refused_with_a_sentence_wherever_it_is_looked_at(place
     place.run(body)
 
 
-@pytest.mark.feature("K29")
+@pytest.mark.feature("A12.9")
 def test_a_record_that_cannot_be_kept_leaves_no_gap(place: Place) -> None:
     async def body(store: DatabaseStore) -> None:
         held = await begun(store)
@@ -81,5 +81,21 @@ def test_a_record_that_cannot_be_kept_leaves_no_gap(place: Place) -> None:
             held.journal.append(entry("b", State.PROPOSED, {"key": Secret("hunter2", "key")}))
         await written(held, CALL[1])
         assert [one.state for one in await store.entries("r1")] == [State.PROPOSED, State.STARTED]
+
+    place.run(body)
+
+
+@pytest.mark.feature("B8")
+def test_a_run_of_a_newer_release_is_left_to_it_and_told_with_both_versions(place: Place) -> None:
+    """K28: what an older release does not understand it does not go on with."""
+
+    async def body(store: DatabaseStore) -> None:
+        assert await store.create(header("new")._replace(version=VERSION + 1), {}, {})
+        assert await store.create(header("old"), {}, {})
+        assert [held.row.header.run for held in await store.claim("w1", ["p1"], 4, 60)] == ["old"]
+        told = rf"the run new was begun by a newer release \(records of version {VERSION + 1}\); .* version {VERSION}: update"
+        with pytest.raises(StoreError, match=told):
+            await store.hold("new", "w1", 60)
+        assert [row.header.run for row in await store.unclaimed(["p1"])] == ["new"]
 
     place.run(body)

@@ -37,7 +37,7 @@ def breaking(place: Place) -> tuple[DatabaseStore, list[int]]:
     return DatabaseStore(lambda: Forgetful(place.database(), breaks)), breaks
 
 
-@pytest.mark.feature("A12.6", "K29")
+@pytest.mark.feature("A12.6")
 def test_what_was_committed_before_the_connection_broke_is_done_once(place: Place) -> None:
     async def main() -> None:
         store, breaks = breaking(place)
@@ -69,7 +69,7 @@ def test_what_was_committed_before_the_connection_broke_is_done_once(place: Plac
     asyncio.run(main())
 
 
-@pytest.mark.feature("A4.6", "B9", "K30")
+@pytest.mark.feature("A4.6", "B9")
 def test_of_two_people_who_answer_at_once_one_is_told_that_he_came_second(place: Place) -> None:
     async def body(store: DatabaseStore) -> None:
         held = await begun(store)
