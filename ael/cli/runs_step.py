@@ -19,6 +19,7 @@ from ael.durable.place import PlaceError, Places
 from ael.journal.entry import Entry, Kind
 from ael.observe.effect import effect_json, effects
 from ael.observe.prompt import prompt
+from ael.observe.prompt import told as told_of
 
 Step = Mapping[str, object]
 
@@ -117,7 +118,8 @@ def _turn(step: Step) -> Iterator[str]:
         if asked["tools"]:
             yield from ("", f"--- tools   {', '.join(one['name'] for one in asked['tools'])}")
         for message in asked["messages"]:
-            yield from ("", *_message(message))
+            who, text = told_of(message)
+            yield from ("", f"--- {who}", text)
     said = step["value"]
     if isinstance(said, Mapping) and "usage" in said:
         yield from ("", f"=== it said   ({said['stop']})")
@@ -129,18 +131,6 @@ def _turn(step: Step) -> Iterator[str]:
         who = f"  {call['approved']}" if call.get("approved") else ""
         yield f"  {call['path']}  {call['target']}  {call['ending'] or call['state']}{who}"
         yield f"    {json_text(call['value'], indent=None)}"
-
-
-def _message(message: Mapping[str, object]) -> Iterator[str]:
-    about = [str(message["name"])] if "name" in message else []
-    about += ["error"] if message.get("error") else []
-    about += [f"files {', '.join(cast('Sequence[str]', message['files']))}"] if "files" in message else []
-    yield f"--- {message['role']}   {', '.join(about)}".rstrip()
-    for word in ("text", "content", "final"):
-        if message.get(word):
-            yield _text(message[word])
-    for call in cast("Sequence[Mapping[str, object]]", message.get("calls", ())):
-        yield f"call {call['name']} {_text(call['arguments'])}"
 
 
 def _text(value: object) -> str:

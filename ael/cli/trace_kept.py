@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Iterator, Mapping
 
 from ael.cli.progress import clean, json_text
 from ael.cli.report import told
@@ -14,6 +15,7 @@ from ael.cli.seen import asked, read
 from ael.cli.trace import lines, plain
 from ael.hosting.masking import masker_of
 from ael.journal.durable import DurableStore, RunRow
+from ael.observe import prompt
 from ael.observe.kept import Kept, trace_of
 from ael.observe.page import page
 from ael.project.deployment import Deployment
@@ -75,8 +77,20 @@ def _lines(spans: list[Span], *, content: bool) -> list[str]:
         if not span.content:
             continue
         told += ["", clean(f"{span.sequence}  {span.path or 'run'}  {span.name}")]
-        told += [f"   {word}: {json_text(value, indent=None)}" for word, value in span.content.items()]
+        for word, value in span.content.items():
+            told += (
+                _messages(value)
+                if word == "messages" and isinstance(value, list)
+                else [f"   {word}: {json_text(value, indent=None)}"]
+            )
     return told
+
+
+def _messages(messages: list[Mapping[str, object]]) -> Iterator[str]:
+    """What a model was sent, each message below the one before."""
+    for who, text in map(prompt.told, messages):
+        yield f"   sent by {who}:"
+        yield from (clean(f"     {line}") for line in text.splitlines())
 
 
 async def _readers(store: DurableStore, text: str) -> int:

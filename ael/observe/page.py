@@ -15,6 +15,7 @@ from html import escape
 from pathlib import Path
 
 from ael.journal.durable import RunRow
+from ael.observe import prompt
 from ael.observe.shown import visible
 from ael.observe.turns import CLASSES
 from ael.run.ports import Span
@@ -157,7 +158,14 @@ def _details(span: Span, root: Span) -> Iterator[tuple[str, str]]:
             )
     if span.taint:
         yield "Outside data", ", ".join(span.taint)
-    for word, value in (span.content or {}).items():
+    content = dict(span.content or {})
+    system, tools, messages = (content.pop(word, None) for word in ("system", "tools", "messages"))
+    if isinstance(messages, list):
+        # What a model was sent comes before what it said.
+        yield from [("Sent: system", str(system))] if system is not None else []
+        yield from [("Offered", ", ".join(map(str, tools)))] if isinstance(tools, list) and tools else []
+        yield from [(f"Sent: {who}", text) for who, text in map(prompt.told, messages)]
+    for word, value in content.items():
         told = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2, default=str)
         yield f"{word.capitalize()} (content)", told
 

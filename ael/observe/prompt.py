@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
+from typing import cast
 
 from ael.observe.shown import Shown
 from ael.run.conversation import Request
@@ -43,6 +45,27 @@ def added(requests: Sequence[Request], at: int, show: Shown) -> list[dict[str, o
     return now[len(before) :] if now[: len(before)] == before else now
 
 
+def told(message: Mapping[str, object]) -> tuple[str, str]:
+    """A message for people: who says it, and what, with a line for each call."""
+    about = [str(message[word]) for word in ("name",) if word in message]
+    about += ["error"] if message.get("error") else []
+    about += [f"files {', '.join(_list(message['files']))}"] if "files" in message else []
+    lines = [_plain(message[word]) for word in ("text", "content", "final") if message.get(word)]
+    calls = cast("Sequence[Mapping[str, object]]", message.get("calls", ()))
+    lines += [f"call {call['name']} {_plain(call['arguments'])}" for call in calls]
+    lines += [f"({message['opaque']})"] if "opaque" in message else []
+    return f"{message['role']} {', '.join(about)}".rstrip(), "\n".join(lines)
+
+
+def _list(value: object) -> list[str]:
+    return [str(one) for one in value] if isinstance(value, list) else []
+
+
+def _plain(value: object) -> str:
+    """Text as it is, lines and all; what has a form of its own, as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
 def _exchange(exchange: Exchange, show: Shown) -> list[dict[str, object]]:
     turn = exchange.turn
     said: dict[str, object] = {"role": "model", "text": show.said(turn.text)}
@@ -52,7 +75,7 @@ def _exchange(exchange: Exchange, show: Shown) -> list[dict[str, object]]:
         said["calls"] = [{"id": call.id, "name": call.name, "arguments": show.said(call.arguments)} for call in turn.calls]
     if turn.opaque is not None:
         # What a provider gives in order to get it back: nobody else can read it.
-        said["opaque"] = f"{len(turn.opaque.blocks)} of {turn.opaque.provider}"
+        said["opaque"] = f"{len(turn.opaque.blocks)} opaque of {turn.opaque.provider}"
     told = [said]
     for answer in exchange.answers:
         content = show.said(answer.content)

@@ -44,7 +44,7 @@ def test_a_turn_shows_what_was_sent_offered_proposed_said_and_taken(ael: Ael) ->
     assert [message["role"] for message in second["prompt"]["messages"]] == ["user", "model", "tool"]
     assert second["prompt"]["messages"][2]["content"] == "charged 50"
     text = ael("runs", "show", run, "--step", "turn2").out
-    for line in ("--- system", "--- tools   charge", "--- user", "--- model", "I charge.", "--- tool   charge", "charged 50"):
+    for line in ("--- system", "--- tools   charge", "--- user", "--- model", "I charge.", "--- tool charge", "charged 50"):
         assert line in text.splitlines()
     assert text.splitlines()[-2:] == ["=== it said   (done)", "done"]
     call = _step(ael, run, "charge")
@@ -99,6 +99,8 @@ def test_a_trace_with_content_holds_each_message_once_in_every_form(ael: Ael) ->
     assert [[message["role"] for message in one["messages"]] for one in turns] == [["user"], ["model", "tool"]]
     text, page = ael("trace", run, "--content").out, ael("trace", run, "--content", "--format", "html").out
     assert text.count("Sell it.") == page.count("Sell it.") == 1
+    assert text.count('   sent by user:\n     <input name="name">\n     kettle\n') == 1
+    assert page.count("<dt>Sent: tool charge</dt><dd>charged 5</dd>") == 1
     assert (
         "Sell it."
         not in ael("trace", run).out + ael("trace", run, "--format", "html").out + ael("trace", run, "--format", "json").out

@@ -95,7 +95,7 @@ def sent(asked: FakeModel) -> list[list[dict[str, object]]]:
                 if turn.calls:
                     shown["calls"] = [{"id": one.id, "name": one.name, "arguments": one.arguments} for one in turn.calls]
                 if turn.opaque is not None:
-                    shown["opaque"] = f"{len(turn.opaque.blocks)} of {turn.opaque.provider}"
+                    shown["opaque"] = f"{len(turn.opaque.blocks)} opaque of {turn.opaque.provider}"
                 told.append(shown)
             else:
                 answers: Any = what
