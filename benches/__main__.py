@@ -10,10 +10,11 @@ import sys
 from collections.abc import Callable, Iterator
 
 from benches.harness import Row
-from benches.suite import check, decode, durable, http, mcp, memory, plain, turns
+from benches.suite import check, decode, durable, edges, http, mcp, memory, plain, turns
 
 BENCHMARKS: dict[str, Callable[[bool], Iterator[Row]]] = {
     "turns": turns.rows,
+    "edges": edges.rows,
     "http": http.rows,
     "plain": plain.rows,
     "decode": decode.rows,

@@ -25,7 +25,7 @@ class AgentPlan(NodePlan):
 
     kind = "agent"
 
-    __slots__ = ("_node", "code", "edges", "names", "nodes", "routes")
+    __slots__ = ("_found", "_node", "code", "edges", "names", "nodes", "routes")
 
     def __init__(self, compiled: CompiledNode, short: str, node: Callable[[str], NodePlan]) -> None:
         super().__init__(compiled, short, compiled.spec.budget)
@@ -33,6 +33,7 @@ class AgentPlan(NodePlan):
         assert agent is not None
         self.holder = f"the agent `{short}`"
         self._node = node
+        self._found: dict[str, NodePlan] = {}
         self.nodes: Mapping[str, str] = agent.nodes
         self.names = tuple(agent.nodes)
         self.edges = agent.edges
@@ -41,7 +42,10 @@ class AgentPlan(NodePlan):
 
     def node(self, name: str) -> NodePlan:
         """The plan of a node by its name in the edges."""
-        return self._node(self.nodes[name])
+        plan = self._found.get(name)
+        if plan is None:
+            plan = self._found[name] = self._node(self.nodes[name])
+        return plan
 
     def channel(self, edge: int) -> Channel:
         """The channel of an edge, for one visit of the agent."""

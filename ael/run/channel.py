@@ -40,6 +40,13 @@ class Channel(Protocol):
         """
 
 
+class _UnderWay:
+    """Stands for an answer that has not come, while nobody else waits for it."""
+
+
+_UNDER_WAY = _UnderWay()
+
+
 class LocalChannel:
     """A channel within the process."""
 
@@ -47,23 +54,40 @@ class LocalChannel:
 
     def __init__(self, room: int = ROOM) -> None:
         self.room = room
-        self._answers: dict[str, asyncio.Future[object]] = {}
+        self._answers: dict[str, object] = {}
+        """Key -> what was given, or the ending it was: a future while it is under way and waited for again."""
 
     async def deliver(self, item: Item, receiver: Receiver) -> object:
-        known = self._answers.get(item.key)
-        if known is not None:
-            return await asyncio.shield(known)
-        answer = self._answers[item.key] = asyncio.get_running_loop().create_future()
+        key, answers = item.key, self._answers
+        if key in answers:
+            return await self._again(key)
+        answers[key] = _UNDER_WAY
         try:
             value = await receiver(item)
         except (Failure, Fault, Uncertain) as ending:
-            answer.set_exception(ending)
-            answer.exception()  # seen: nobody else may be waiting for it
+            self._answer(key, ending)
             raise
         except BaseException:
             # No answer: parked or cancelled. What waits for it goes the same way, and the item may come again.
-            del self._answers[item.key]
-            answer.cancel()
+            waiting = answers.pop(key)
+            if isinstance(waiting, asyncio.Future):
+                waiting.cancel()
             raise
-        answer.set_result(value)
+        self._answer(key, value)
         return value
+
+    def _answer(self, key: str, answer: object) -> None:
+        waiting = self._answers[key]
+        self._answers[key] = answer
+        if isinstance(waiting, asyncio.Future) and not waiting.done():
+            waiting.set_result(answer)
+
+    async def _again(self, key: str) -> object:
+        answer = self._answers[key]
+        if answer is _UNDER_WAY:
+            answer = self._answers[key] = asyncio.get_running_loop().create_future()
+        if isinstance(answer, asyncio.Future):
+            answer = await asyncio.shield(answer)
+        if isinstance(answer, Failure | Fault | Uncertain):
+            raise answer
+        return answer

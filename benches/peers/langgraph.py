@@ -1,4 +1,4 @@
-"""LangGraph: a graph of a model node and its `ToolNode` (`turns`), and one of a node that asks ChatOpenAI (`http`)."""
+"""LangGraph: a model node and its `ToolNode` (`turns`), a node with an edge back to it (`edges`), one that asks ChatOpenAI (`http`)."""
 
 from __future__ import annotations
 
@@ -50,6 +50,32 @@ def turns(request: Mapping[str, Any]) -> Mapping[str, Any]:
     return scenario.per_step(run, steps)
 
 
+class Count(TypedDict):
+    n: int
+
+
+def edges(request: Mapping[str, Any]) -> Mapping[str, Any]:
+    count = int(request["count"])
+
+    async def step(state: Count) -> dict[str, int]:
+        return {"n": state["n"] + 1}
+
+    def onwards(state: Count) -> str:
+        return "step" if state["n"] < count else END
+
+    graph = StateGraph(Count)
+    graph.add_node("step", step)
+    graph.add_edge(START, "step")
+    graph.add_conditional_edges("step", onwards)
+    compiled = graph.compile()
+
+    async def run() -> None:
+        ended = await compiled.ainvoke({"n": 0}, {"recursion_limit": count + 10})
+        assert ended["n"] == count
+
+    return scenario.per_step(run, count)
+
+
 class State(TypedDict):
     ticket: str
     sorted: Sorted | None
@@ -75,7 +101,7 @@ def classify() -> Any:
     return call
 
 
-OPS: dict[str, Any] = {"turns": turns}
+OPS: dict[str, Any] = {"turns": turns, "edges": edges}
 if "BENCH_MODEL_URL" in os.environ:
     OPS["http"] = scenario.http_op(classify())
     OPS["memory"] = scenario.memory_op(os.environ["BENCH_MODEL_URL"], classify())
