@@ -85,7 +85,7 @@ async def _work(host: Host, args: argparse.Namespace) -> int:
 
 def _desk(host: Host, worker: Worker, port: int) -> asyncio.Future[None]:
     """Let callers decide on this machine; more is for a proxy in front. Raises `HostError`."""
-    caller, desk, listener = (import_module(f"ael.server.{name}") for name in ("caller", "desk", "listener"))
+    caller, desk, listener, stream = (import_module(f"ael.server.{name}") for name in ("caller", "desk", "listener", "stream"))
     deployment = host.opened.deployment
     callers = caller.Callers(deployment.serving.callers.values(), host.bindings.secrets, host.bindings.clock.now)
     if not callers:
@@ -93,7 +93,8 @@ def _desk(host: Host, worker: Worker, port: int) -> asyncio.Future[None]:
         raise HostError("AEL0872", "deciding over HTTP needs callers that say who they are, and none is named", note)
     bound = listener.bind("127.0.0.1", port, known=True)
     limit, now = deployment.runs.approval, host.bindings.clock.now
-    made = desk.Desk(host.store, callers, deployment.roles, limit, now, worker.wake, masker_of(deployment))
+    streams = stream.Streams(host.store, frozenset(host.unit.tools))
+    made = desk.Desk(host.store, callers, deployment.roles, limit, now, worker.wake, streams, masker_of(deployment))
     print(f"deciding on http://127.0.0.1:{bound.getsockname()[1]}/approvals", file=sys.stderr, flush=True)
     serving: asyncio.Future[None] = asyncio.ensure_future(desk.serve(made, bound))
     return serving

@@ -46,6 +46,20 @@ def still_waits(row: RunRow, more: str) -> str:
     return "; ".join([*(part for part in row.waits.split("; ") if part.startswith(_UNCERTAIN)), more])
 
 
+def waits_of(row: RunRow) -> list[tuple[Literal["approval", "uncertain", "time"], str]]:
+    """What a parked run waits for, and at which places: the rest of what is told of it may quote its deployment."""
+    found: list[tuple[Literal["approval", "uncertain", "time"], str]] = []
+    if row.state is not RunState.PARKED:
+        return found
+    for part in row.waits.split("; "):
+        kind, at, place = part.partition(" at ")
+        if at and kind == "approval":
+            found.append(("approval", place))
+        elif at and kind == "uncertain":
+            found.append(("uncertain", place))
+    return found or [("time", "")]
+
+
 class DecideError(Exception):
     """A decision that cannot be made; the sentence says why, `note` what to do."""
 

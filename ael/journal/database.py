@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from ael.journal import access, content, form, runs
+from ael.journal import access, content, follow, form, runs
 from ael.journal.accounts import StoreBook
 from ael.journal.durable import Fenced, Held, Pulse, RunRow, RunState
-from ael.journal.entry import Access, Entry, Header
+from ael.journal.entry import Access, Entry, Header, Line
 from ael.journal.journal import HeldJournal, kept
 from ael.journal.writer import BATCH, Connection, Database, Writer
 
@@ -118,6 +118,9 @@ class DatabaseStore:
     async def entries(self, run: str) -> list[Entry]:
         found = await self._writer.submit(lambda db: kept(db, run))
         return [entry for _, entry in found]
+
+    async def lines(self, run: str, after: int, most: int) -> list[Line]:
+        return await self._writer.submit(lambda db: follow.lines(db, run, after, most))
 
     async def rows(self, *, states: Collection[RunState] = (), tenant: str | None = None, limit: int = 100) -> list[RunRow]:
         return await self._writer.submit(lambda db: runs.rows(db, states, tenant, limit))

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from ael.data import dataclass, field
-from ael.journal.entry import Access, Entry, Header
+from ael.journal.entry import Access, Entry, Header, Line
 from ael.journal.store import RunJournal
 
 
@@ -154,6 +154,9 @@ class DurableStore(Protocol):
     async def find(self, run: str) -> RunRow | None: ...
 
     async def entries(self, run: str) -> list[Entry]: ...
+
+    async def lines(self, run: str, after: int, most: int) -> list[Line]:
+        """Up to `most` records after number `after` (-1: from the first one on), without their content."""
 
     async def rows(self, *, states: Collection[RunState] = (), tenant: str | None = None, limit: int = 100) -> list[RunRow]:
         """Runs, the newest first."""

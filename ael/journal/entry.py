@@ -82,3 +82,15 @@ class Access(NamedTuple):
     at: float
     reader: str
     what: str
+
+
+class Line(NamedTuple):
+    """What happened where and when (seconds since the epoch): record `seq` of a run, as it is numbered in its journal."""
+
+    seq: int
+    path: str
+    kind: Kind
+    state: State
+    target: str
+    ending: Ending | None
+    at: float

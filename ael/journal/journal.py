@@ -99,8 +99,10 @@ class HeldJournal:
 
         def work(db: Connection) -> bool:
             waiting = self._waiting
-            most = self._writer.batch
-            while waiting and len(taken) < most:
+            # All of it, however much: who waits for the newest record waits for this. Only where each record is to be a boundary of its
+            # own, each has work of its own.
+            alone = self._writer.batch == 1
+            while waiting and not (alone and taken):
                 taken.append(waiting.popleft())
             return not taken or put(db, self._run, self._epoch, taken)
 

@@ -8,6 +8,8 @@ from typing import Any, cast
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 HEAD_SECONDS = 20.0
+ABORT = "ael.abort"
+"""Key of an ASGI scope: cuts the connection at once, whatever is still to be sent."""
 MAX_HEAD = 64 * 1024
 
 
@@ -25,6 +27,11 @@ class Connection(HttpToolsProtocol):
         """A client came: its first head is due."""
         super().connection_made(transport)
         self._due()
+
+    def on_message_begin(self) -> None:
+        """A request begins, with a scope of its own."""
+        super().on_message_begin()
+        cast("dict[str, Any]", self.scope)[ABORT] = self.transport.abort
 
     def data_received(self, data: bytes) -> None:
         """Bytes came; those of a head that is not whole yet are counted."""

@@ -1,6 +1,8 @@
 """Deciding over HTTP: what waits for a person, and the person's word, by callers that the deployment names (`ael worker --decide PORT`).
 
     GET  /approvals           what waits in runs of the caller's tenant
+    GET  /runs/RUN            where a run is, without its content
+    GET  /runs/RUN/events     what happens in it, live, without content (server-sent events)
     POST /runs/RUN/decision   {"approved": true, "reason": "…", "arguments": {…}, "step": "…"}; all but `approved` may be left out
 
 The caller's name is who decides, so it has to be a member of the role; `local` stands for nobody here. Another tenant's run is not there.
@@ -18,12 +20,13 @@ import uvicorn
 
 from ael.data import dataclass, field
 from ael.durable.decide import DecideError, Open, decide, find, waiting
-from ael.journal.durable import DurableStore, StoreError
+from ael.journal.durable import DurableStore, RunRow, StoreError
 from ael.run.trace import Masker
 from ael.server.caller import Caller, Callers
 from ael.server.connection import Connection
 from ael.server.guard import Receive, Scope, Send
 from ael.server.listener import Server
+from ael.server.stream import NotSeen, Streams, TooMany, seen, told_of
 from ael.types.json import JsonError, read
 
 MAX_BODY = 256 * 1024
@@ -33,10 +36,11 @@ _WORDS = frozenset({"approved", "reason", "arguments", "step"})
 
 
 class _Refused(Exception):
-    def __init__(self, status: int, message: str) -> None:
+    def __init__(self, status: int, message: str, *headers: tuple[bytes, bytes]) -> None:
         super().__init__(message)
         self.status = status
         self.message = message
+        self.headers = headers
 
 
 @dataclass(frozen=True)
@@ -52,15 +56,22 @@ class Desk:
     limit: float | None
     now: Callable[[], float]
     decided: Callable[[], None]
+    streams: Streams
     masker: Masker = field(default_factory=lambda: Masker(()))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
+        more: tuple[tuple[bytes, bytes], ...] = ()
         try:
-            status, told = 200, await self._answer(scope, receive)
+            caller = self._who(scope)
+            path = str(scope["path"]).strip("/").split("/")
+            if scope["method"] == "GET" and len(path) == 3 and (path[0], path[2]) == ("runs", "events"):
+                await self._follow(caller, path[1], scope, receive, send)
+                return
+            status, told = 200, await self._answer(caller, path, scope, receive)
         except _Refused as refused:
-            status, told = refused.status, {"error": refused.message}
+            status, told, more = refused.status, {"error": refused.message}, refused.headers
         except DecideError as error:
             status, told = 409, {"error": error.message}
         except StoreError:
@@ -70,28 +81,51 @@ class Desk:
             (b"content-type", b"application/json"),
             (b"content-length", str(len(data)).encode()),
             (b"cache-control", b"no-store"),
+            *more,
         ]
         if status == 401:
             headers.append((b"www-authenticate", b'Bearer realm="ael"'))
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": data})
 
-    async def _answer(self, scope: Scope, receive: Receive) -> object:
+    def _who(self, scope: Scope) -> Caller:
         given = [value for name, value in scope["headers"] if name == b"authorization"]
         caller = self.callers.of(given[0].decode("latin-1")) if len(given) == 1 else None
         if caller is None:
             raise _Refused(401, "say who you are: `Authorization: Bearer TOKEN`")
-        path = str(scope["path"]).strip("/").split("/")
+        return caller
+
+    async def _answer(self, caller: Caller, path: list[str], scope: Scope, receive: Receive) -> object:
         match (scope["method"], path):
             case ("GET", ["approvals"]):
                 found = await waiting(self.store, tenant=caller.tenant, limit=self.limit)
                 return self.masker.value([_told(one) for one in found if one.kind == "approval"])
+            case ("GET", ["runs", run]):
+                return told_of(await self._row(caller, run))
             case ("POST", ["runs", run, "decision"]):
                 return await self._decide(caller, run, await _body(receive))
-            case (_, ["approvals"] | ["runs", _, "decision"]):
-                raise _Refused(405, "`/approvals` is read (GET), a decision is posted (POST)")
+            case (_, ["approvals"] | ["runs", _] | ["runs", _, "decision" | "events"]):
+                raise _Refused(405, "`/approvals`, `/runs/RUN` and its `/events` are read (GET), a decision is posted (POST)")
             case _:
-                raise _Refused(404, "there are `/approvals` and `/runs/RUN/decision`")
+                raise _Refused(404, "there are `/approvals`, `/runs/RUN`, `/runs/RUN/events` and `/runs/RUN/decision`")
+
+    async def _row(self, caller: Caller, run: str) -> RunRow:
+        row = await self.store.find(run)
+        if row is None or row.header.tenant != caller.tenant:
+            raise _Refused(404, f"there is no run {run[:100]}")
+        return row
+
+    async def _follow(self, caller: Caller, run: str, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._row(caller, run)
+        given = [value.decode("latin-1").strip() for name, value in scope["headers"] if name == b"last-event-id"]
+        try:
+            after, ended = seen(given[0] if given else None)
+            with self.streams.place(f"{caller.tenant}/{caller.name}"):
+                await self.streams.send(run, after, ended, scope, receive, send)
+        except NotSeen:
+            raise _Refused(400, "`Last-Event-ID` is the `id` of an event of this stream") from None
+        except TooMany as full:
+            raise _Refused(503, str(full), (b"retry-after", b"10")) from None
 
     async def _decide(self, caller: Caller, run: str, said: dict[str, object]) -> object:
         approved, reason = said.get("approved"), said.get("reason", "")
@@ -103,9 +137,7 @@ class Desk:
             raise _Refused(400, '`approved` is true or false, `reason` and `step` are texts: {"approved": true}')
         if not isinstance(arguments, dict | None):
             raise _Refused(400, "`arguments` is an object")
-        row = await self.store.find(run)
-        if row is None or row.header.tenant != caller.tenant:
-            raise _Refused(404, f"there is no run {run[:100]}")
+        await self._row(caller, run)
         asked = await find(self.store, run, step, "approval", self.limit)
         await decide(
             self.store, asked, approved=approved, by=caller.name, reason=reason, arguments=arguments, members=self.members,
@@ -155,12 +187,13 @@ async def serve(desk: Desk, bound: socket.socket) -> None:
     """Answer requests until it is cancelled."""
     config: Any = uvicorn.Config(
         desk, http=Connection, ws="none", lifespan="off", log_config=None, access_log=False, server_header=False, proxy_headers=False,
-        limit_concurrency=64, timeout_graceful_shutdown=2,
+        limit_concurrency=64 + desk.streams.most, timeout_graceful_shutdown=2,
     )  # fmt: skip
     server = Server(config)
     serving = asyncio.ensure_future(server.serve([bound]))
     try:
         await asyncio.shield(serving)
     finally:
+        desk.streams.closing.set()
         server.should_exit = True
         await serving

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ael.data import replace
-from ael.durable.decide import Open, open_in
+from ael.durable.decide import Open, open_in, waits_of
 from ael.durable.execute import Taken, execution_of, new_owner, options_of
 from ael.durable.worker import CutOff, Worker
 from ael.host import Host
@@ -400,8 +400,7 @@ def _call_of(header: Header) -> tuple[str, ...]:
 
 
 def _unfinished(row: RunRow) -> dict[str, object]:
-    waits = [part.partition(" at ")[0] for part in row.waits.split("; ") if part] if row.state is RunState.PARKED else []
-    return unfinished(row.header.run, waits)
+    return unfinished(row.header.run, [kind for kind, _ in waits_of(row)])
 
 
 async def _either(first: asyncio.Future[Any], second: Coroutine[Any, Any, object]) -> None:
