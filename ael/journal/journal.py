@@ -87,7 +87,7 @@ class HeldJournal:
         self._waiting.append(Record(seq, None if known is None else known[0], entry, row))
         job, eager, writer = self._job, entry.state is State.STARTED, self._writer
         if job is None or not job.queued or writer.batch == 1:
-            self._job = job = writer.queue(Job(self._work(), not eager, self._failed), self._run)
+            self._job = job = writer.queue(Job(self._work(), not eager, self._failed, self._why_lost), self._run)
         elif eager:
             writer.hasten(job, self._run)
         future = job.future
@@ -126,6 +126,10 @@ class HeldJournal:
     def hand_back(self) -> None:
         """Keep nothing more of this execution. May be called from any thread."""
         self.lost = self.lost or HandedBack(f"the run {self._run} is given back")
+
+    def _why_lost(self) -> BaseException | None:
+        """A commit may take records that came after its job: where it fails they are not written, though their own job finds no work."""
+        return self.lost
 
     def _failed(self, error: BaseException) -> None:
         self.lost = self.lost or error

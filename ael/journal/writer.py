@@ -82,17 +82,27 @@ Work = Callable[[Connection], T]
 
 
 class Job:
-    """A piece of work, who waits for it, and what became of it. `queued` until a commit takes it."""
+    """A piece of work, who waits for it, and what became of it. `queued` until a commit takes it.
 
-    __slots__ = ("error", "failed", "future", "lazy", "loop", "queued", "since", "value", "work")
+    `lost` says why it counts as failed all the same: what it was to write went down with work before it.
+    """
 
-    def __init__(self, work: Callable[[Connection], object], lazy: bool, failed: Callable[[BaseException], None] | None) -> None:
+    __slots__ = ("error", "failed", "future", "lazy", "loop", "lost", "queued", "since", "value", "work")
+
+    def __init__(
+        self,
+        work: Callable[[Connection], object],
+        lazy: bool,
+        failed: Callable[[BaseException], None] | None,
+        lost: Callable[[], BaseException | None] | None = None,
+    ) -> None:
         self.work = work
         self.loop = asyncio.get_running_loop()
         self.future: asyncio.Future[Any] = self.loop.create_future()
         self.lazy = lazy
         self.since = time.monotonic()
         self.failed = failed
+        self.lost = lost
         self.queued = True
         self.value: object = None
         self.error: BaseException | None = None
@@ -350,8 +360,9 @@ def _set(jobs: list[Job]) -> None:
             job.failed(job.error)
         if job.future.done():
             continue
-        if job.error is not None:
-            job.future.set_exception(job.error)
+        error = job.error if job.error is not None or job.lost is None else job.lost()
+        if error is not None:
+            job.future.set_exception(error)
             if job.failed is not None:
                 job.future.exception()  # seen: it is not reported as forgotten
         else:
