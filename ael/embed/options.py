@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
@@ -10,14 +10,12 @@ from difflib import get_close_matches
 from typing import TypedDict
 
 from ael.data import replace
-from ael.durable.rights import caller_layer
 from ael.embed.error import RequestError
-from ael.host import Host
-from ael.project.serving import SECONDS, CallerBinding
-from ael.run.bindings import Options, system_user
+from ael.host import Host, HostError
+from ael.hosting.whom import options_for
+from ael.run.bindings import Options
 from ael.run.events import Event
-from ael.run.permission import Layer
-from ael.server.caller import Caller
+from ael.run.permission import Layer, closed
 from ael.types.spec import BudgetSpec
 
 
@@ -60,10 +58,11 @@ class Budget:
 class Asked(TypedDict, total=False):
     """The keywords that `run`, `start` and `using` take.
 
-    `caller`: who calls; one that the deployment names has the rights, the tenant and the budget that stand there. `tenant`: whose run it
-    is. `grants`: all that this caller may do, by permission; it only takes away. `budget`: what may be spent. `deadline`: seconds from
-    now, a `timedelta`, or a `datetime` with an offset. `run_id`: the id of the run; one that is there already is not begun again.
-    `trace_parent`: the W3C `traceparent` that its trace belongs under. `on_event`: called with each event, in the event loop.
+    `caller`: who calls, `tenant`: whose run it is. Their rights and budgets are those that the deployment names; where it names callers, or
+    tenants, there are no others. `grants`: all that this caller may do, by permission; it only takes away. `budget`: what may be spent.
+    `deadline`: seconds from now, a `timedelta`, or a `datetime` with an offset. `run_id`: the id of the run; one that is there already is
+    not begun again. `trace_parent`: the W3C `traceparent` that its trace belongs under. `on_event`: called with each event, in the event
+    loop.
     """
 
     caller: str
@@ -88,53 +87,31 @@ def _no_amount(name: str, value: object) -> RequestError:
     return RequestError("AEL0893", f"`{name}` is {value!r}, and no amount")
 
 
-class Callers:
-    """The callers that a deployment names, each with one account for all runs of the session."""
+def options(host: Host, asked: Asked) -> Options:
+    """The options of a run. Raises `RequestError` for what cannot be meant, and for whom nobody runs anything here."""
+    try:
+        made = options_for(host.opened.deployment, asked.get("tenant"), asked.get("caller"))
+    except HostError as error:
+        raise RequestError(error.code, error.message, *error.notes) from None
+    if "grants" in asked:
+        layer = Layer(f"the caller `{made.caller}`", _permissions(host, asked["grants"]))
+        made = replace(made, caller_layer=layer)
+    if "budget" in asked:
+        made = replace(made, budget=asked["budget"].spec())
+    if "deadline" in asked:
+        made = replace(made, deadline=_deadline(asked["deadline"], host.bindings.clock.now()))
+    return replace(made, run=asked.get("run_id"), trace_parent=asked.get("trace_parent"), on_event=asked.get("on_event"))
 
-    def __init__(self, host: Host) -> None:
-        self._host = host
-        self._known: dict[str, Caller] = {}
 
-    def options(self, asked: Asked) -> Options:
-        """The options of a run. Raises `RequestError` for what cannot be meant."""
-        clock = self._host.bindings.clock
-        name = asked.get("caller", system_user())
-        options = Options(caller=name, tenant=asked.get("tenant", "local"), on_event=asked.get("on_event"))
-        binding = self._host.opened.deployment.serving.callers.get(name)
-        if binding is not None:
-            options = self._bound(options, binding, asked)
-        if "grants" in asked:
-            own = Layer(f"the caller `{name}`", self._permissions(asked["grants"]))
-            options = replace(options, caller_layer=own if options.caller_layer is None else options.caller_layer.within(own))
-        if "budget" in asked:
-            options = replace(options, budget=asked["budget"].spec())
-        if "deadline" in asked:
-            options = replace(options, deadline=_deadline(asked["deadline"], clock.now()))
-        return replace(options, run=asked.get("run_id"), trace_parent=asked.get("trace_parent"))
-
-    def _bound(self, options: Options, binding: CallerBinding, asked: Asked) -> Options:
-        """What the deployment says of this caller holds here as it does for one who comes with a token."""
-        if asked.get("tenant", binding.tenant) != binding.tenant:
-            message = f"the caller `{binding.name}` belongs to the tenant `{binding.tenant}`, and not to `{asked['tenant']}`"
-            raise RequestError("AEL0893", message)
-        caller = self._known.get(binding.name)
-        if caller is None:
-            period = None if binding.period is None else SECONDS[binding.period]
-            now = self._host.bindings.clock.now
-            caller = self._known[binding.name] = Caller(
-                binding.name, binding.tenant, caller_layer(binding), binding.budget, period, binding.concurrent, now
-            )
-        return replace(options, tenant=caller.tenant, caller_layer=caller.layer, tenant_account=caller.account)
-
-    def _permissions(self, named: Iterable[str]) -> list[str]:
-        known: Mapping[str, object] = self._host.unit.permissions
-        found = [named] if isinstance(named, str) else list(named)
-        for name in found:
-            if name not in known:
-                near = get_close_matches(name, known, 1)
-                hint = f"; did you mean `{near[0]}`?" if near else ""
-                raise RequestError("AEL0893", f"`grants`: the program has no permission `{name}`{hint}")
-        return found
+def _permissions(host: Host, named: Iterable[str]) -> list[str]:
+    known = host.unit.permissions
+    found = [named] if isinstance(named, str) else list(named)
+    for name in found:
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            hint = f"; did you mean `{near[0]}`?" if near else ""
+            raise RequestError("AEL0893", f"`grants`: the program has no permission `{name}`{hint}")
+    return sorted(closed(found, known))
 
 
 def _deadline(value: float | timedelta | datetime, now: float) -> float:

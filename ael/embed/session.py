@@ -16,7 +16,7 @@ from ael.embed.approver import Approve, CallbackApprover
 from ael.embed.error import BindError, OpenError, RequestError
 from ael.embed.kept import Kept
 from ael.embed.nodes import Nodes
-from ael.embed.options import Asked, Callers
+from ael.embed.options import Asked, options
 from ael.embed.outcome import Outcome
 from ael.embed.plain import value_of
 from ael.embed.run import Run, recorded
@@ -67,7 +67,6 @@ class Session:
         self._otel = otel
         self._host: Host | None = None
         self._execution: Execution | None = None
-        self._callers: Callers | None = None
         self._kept: Kept | None = None
         self._under_way: dict[Running, tuple[asyncio.Task[Ended], Held | None]] = {}
         self._worker: Worker | None = None
@@ -90,7 +89,6 @@ class Session:
             )
         except HostError as error:
             raise OpenError(error.code, error.message, *error.notes) from None
-        self._callers = Callers(self._host)
         if self._host.store is not None:
             made = execution_of(self._host)
             self._execution = replace(made, bound=self._bound(made.bound))
@@ -149,14 +147,14 @@ class Session:
         dataclass, a `TypedDict`, a named tuple, a pydantic model, an `Enum`, or a type made of them such as `list[Ticket]`. For
         the keywords see `Asked`. Raises what `start` and `Run.outcome` raise.
         """
-        options = self._options(asked)
-        if options.run is not None and self._kept is not None:
+        chosen = options(self._open(), asked)
+        if chosen.run is not None and self._kept is not None:
             entry, signature = self._entry_of(node)
-            row = await self._kept.look(options.run)
+            row = await self._kept.look(chosen.run)
             if row is not None:
-                self._kept.same(row, entry, self._text(signature, input), options)
-                return await self._again(row, self._convert(signature, result_type), options)
-        run: Run[Any] = self._start(node, input, result_type, options)
+                self._kept.same(row, entry, self._text(signature, input), chosen)
+                return await self._again(row, self._convert(signature, result_type), chosen)
+        run: Run[Any] = self._start(node, input, result_type, chosen)
         return await self._followed(run)
 
     @overload
@@ -173,7 +171,7 @@ class Session:
         Raises `RequestError` for a node that is not there and for an input that is no data, `BindError` for a `result_type` that cannot
         hold the node's result. An input that does not fit its type is the fault `BadArguments` of the run.
         """
-        return self._start(node, input, result_type, self._options(asked))
+        return self._start(node, input, result_type, options(self._open(), asked))
 
     @overload
     async def resume(self, run_id: str, *, result_type: type[T], tenant: str | None = None) -> Outcome[T]: ...
@@ -254,11 +252,6 @@ class Session:
             raise RequestError("AEL0904", "the runs of this session are in memory, where nobody finds them again", note)
         return self._kept
 
-    def _options(self, asked: Asked) -> Options:
-        self._open()
-        assert self._callers is not None
-        return self._callers.options(asked)
-
     def _entry_of(self, node: str | None) -> tuple[str, Signature]:
         entry = entry_of(self._opened, node)
         if self._entry not in (None, entry):
@@ -282,15 +275,15 @@ class Session:
         except ShapeError as error:
             raise BindError("AEL0892", f"`result_type` does not fit `{short(signature.name)}`: {error}") from None
 
-    def _start(self, node: str | None, input: Input, result_type: object, options: Options) -> Run[Any]:
+    def _start(self, node: str | None, input: Input, result_type: object, chosen: Options) -> Run[Any]:
         host = self._open()
         entry, signature = self._entry_of(node)
         convert, text = self._convert(signature, result_type), self._text(signature, input)
         if self._execution is None:
-            running = host.engine.start(entry, text, options)
+            running = host.engine.start(entry, text, chosen)
             return self._following(running, asyncio.ensure_future(running.outcome()), None, convert)
-        held = self._execution.fresh(entry, text, options)
-        running = self._execution.start(held, options, text)
+        held = self._execution.fresh(entry, text, chosen)
+        running = self._execution.start(held, chosen, text)
         return self._following(running, asyncio.ensure_future(self._execution.conclude(held, running)), held, convert)
 
     def _following(self, running: Running, work: asyncio.Task[Ended], held: Held | None, convert: Convert) -> Run[Any]:
@@ -303,7 +296,7 @@ class Session:
         if not work.cancelled():
             work.exception()  # whoever waits is told; where nobody does, it is not reported as forgotten
 
-    async def _again(self, row: RunRow, convert: Convert, options: Options) -> Outcome[Any]:
+    async def _again(self, row: RunRow, convert: Convert, chosen: Options) -> Outcome[Any]:
         """Go on with a run that is there, or tell how it ended."""
         kept, execution = self._keeping(), self._execution
         assert execution is not None
@@ -313,7 +306,7 @@ class Session:
             decode = self._open().engine.world.codecs.value(signature.result).decode
             return recorded(row.outcome, run, decode, convert)
         held = await kept.hold(row)
-        running = execution.start(held, kept.options(held, options))
+        running = execution.start(held, kept.options(held, chosen))
         return await self._followed(
             self._following(running, asyncio.ensure_future(execution.conclude(held, running)), held, convert)
         )
