@@ -261,7 +261,7 @@ def test_a_ceiling_and_a_grant_give_what_both_allow_and_an_empty_ceiling_gives_n
     assert called == []
 
 
-@pytest.mark.feature("A2.3", "K05")
+@pytest.mark.feature("A2.3", "A13.2", "K02")
 def test_branches_cannot_spend_the_same_allowance_twice() -> None:
     """Ten items under an agent that may make three calls: three are made, whoever is faster."""
     unit = compiled(EACH)
@@ -385,9 +385,9 @@ agent main(n: Int) -> Int
   grants a.use
 {
   edge start -> seen(n)
-  edge start -> one(n)
-  edge one -> two(one)
-  edge seen & two -> three(seen + two)
+  edge start -> two(n)
+  edge two -> one(two)
+  edge one & seen -> three(seen + one)
   edge three -> finish
 }
 """
@@ -444,3 +444,40 @@ agent main(n: Int) -> Int
 """
     assert value_of(run(engine(compiled(text)), "main", {"n": 2})) == 6
     assert fault_of(run(engine(compiled(text)), "main", {"n": 0})).kind is FaultKind.ARITHMETIC
+
+
+@pytest.mark.feature("A13.6")
+def test_an_edge_carries_no_more_items_than_it_says_and_none_of_too_many() -> None:
+    acted: list[int] = []
+
+    async def act(n: int) -> int:
+        acted.append(n)
+        return n
+
+    made = engine(compiled(EACH), externs=outside(act))
+    assert value_of(run(made, "main", {"items": list(range(20))})) == list(range(20))
+    acted.clear()
+    outcome = fault_of(run(made, "main", {"items": list(range(21))}))
+    assert (outcome.kind, outcome.details["limit"]) == (FaultKind.LOOP_LIMIT, 20)
+    assert acted == []
+
+
+CANCELS = """
+agent main(n: Int) -> Int
+  grants a.use
+{
+  edge start -> one(n)
+  edge one -> finish
+  edge one -> finish(0 - 1) on Fault
+}
+"""
+
+
+@pytest.mark.feature("K39")
+def test_no_edge_meets_a_cancel() -> None:
+    async def act(n: int) -> int:
+        raise Fault(FaultKind.CANCELLED if n else FaultKind.UNAVAILABLE, "stopped", final=True)
+
+    made = engine(compiled(CANCELS), externs=outside(act))
+    assert value_of(run(made, "main", {"n": 0})) == -1
+    assert fault_of(run(made, "main", {"n": 1})).kind is FaultKind.CANCELLED
