@@ -19,6 +19,8 @@ CHECKPOINT = 4_000
 """Pages of 4 KiB in the log before they are moved into the file: rarely, since it syncs both."""
 BUSY = 10.0
 """Seconds that a commit waits for another process's."""
+_HEAD = 100
+"""Bytes of a SQLite file's header; the size of its pages is in it."""
 NETWORK = frozenset(
     {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "fuse.sshfs", "fuse.glusterfs", "lustre"}
 )
@@ -46,6 +48,7 @@ class SqliteDatabase:
 
     def __init__(self, path: Path, clock: Callable[[], float] = time.time, ticks: Callable[[], float] | None = None) -> None:
         refuse_network(path)
+        refuse_stump(path)
         self._boot = boot()
         self._ticks = ticks or (clock if self._boot is None else _since_boot)
         self._path = path
@@ -170,6 +173,19 @@ def boot(source: Path = Path("/proc/sys/kernel/random/boot_id")) -> int | None:
 
 def _since_boot() -> float:
     return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+def refuse_stump(path: Path) -> None:
+    """Refuse a file that is cut off within its first page, which SQLite takes for an empty database. Raises `StoreError`."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD)
+            size = os.fstat(file.fileno()).st_size
+    except OSError:
+        return  # it is not there yet, or opening it will tell
+    page = int.from_bytes(head[16:18], "big") if len(head) == _HEAD else _HEAD
+    if 0 < size < max(page, _HEAD):
+        raise StoreError(f"the runs in {path} cannot be used: the file is cut off after {size} bytes; put a backup in its place")
 
 
 def refuse_network(path: Path) -> None:
