@@ -52,7 +52,11 @@ async def act(args: argparse.Namespace) -> int:
             if args.estimate:
                 print(_estimates(row, plans, whole=args.json))
                 return 0
-            runs = [await _made(row, plan, args.allow) for plan in plans]
+            if not args.quiet and not args.detach:
+                print(clean("\n".join(_lines(plan, f"the fork of {row.header.run}") for plan in plans)), file=sys.stderr)
+            if args.sweep and not args.detach:
+                return int(await import_module("ael.cli.runs_sweep").act(store, row, plans, args))
+            runs = [await made(row, plan, args.allow, keep=not args.detach) for plan in plans]
     except ChangeError as error:
         raise Stopped(2, told("AEL0905", error.message, *error.notes)) from None
     except PlaceError as error:
@@ -60,14 +64,10 @@ async def act(args: argparse.Namespace) -> int:
     if args.detach:
         print("\n".join(runs))
         return 0
-    if not args.quiet:
-        print(clean("\n".join(_lines(plan, f"the fork of {row.header.run}") for plan in plans)), file=sys.stderr)
-    if args.sweep:
-        swept = import_module("ael.cli.runs_sweep")
-        return int(await swept.act(row, list(zip(plans, runs, strict=True)), args))
     print(f"the run {runs[0]}, forked from {row.header.run}", file=sys.stderr)
     resuming = import_module("ael.cli.runs_resume")
-    return int(await resuming.resume(program, runs[0], whole=args.json, quiet=args.quiet))
+    owner = plans[0].execution.owner
+    return int(await resuming.resume(program, runs[0], whole=args.json, quiet=args.quiet, owner=owner))
 
 
 async def _plans(
@@ -135,10 +135,10 @@ def _replaced(entry: Entry, changes: Changes) -> bool:
     return entry.target in changes.models or entry.target in changes.settings
 
 
-async def _made(row: RunRow, plan: Plan, allow: Sequence[str]) -> str:
-    """Make the fork; its id."""
+async def made(row: RunRow, plan: Plan, allow: Sequence[str], *, keep: bool) -> str:
+    """Make the fork; its id. `keep`: for the owner of the plan's execution, else for any worker. Raises `Stopped`."""
     try:
-        return await forked(plan.execution, row, plan.at, changes=plan.changes, allow=allow)
+        return await forked(plan.execution, row, plan.at, changes=plan.changes, allow=allow, keep=keep)
     except EntryProblem as error:
         raise Stopped(2, told("AEL0905", str(error))) from None
 

@@ -19,7 +19,7 @@ from ael.durable.change import ChangeError, rebound
 from ael.durable.execute import Execution, Taken, execution_of, options_of
 from ael.durable.fork import ForkJournal, fork_of
 from ael.durable.pinned import accept
-from ael.host import HostError, open_host
+from ael.host import Host, HostError, open_host
 from ael.journal.durable import Held, RunRow, RunState, StoreError
 from ael.project.program import Opened
 from ael.run.bindings import system_user
@@ -34,8 +34,10 @@ async def act(args: argparse.Namespace) -> int:
     return await resume(program, row.header.run, whole=args.json, quiet=args.quiet, accepting=args.accept_bindings)
 
 
-async def resume(program: Opened, run_id: str, *, whole: bool, quiet: bool, accepting: bool = False) -> int:
-    """Go on with a run until it ends or parks. Gives the exit code; raises `Stopped`."""
+async def resume(
+    program: Opened, run_id: str, *, whole: bool, quiet: bool, accepting: bool = False, owner: str | None = None
+) -> int:
+    """Go on with a run until it ends or parks; `owner` may have it already. Gives the exit code; raises `Stopped`."""
     approver = TerminalApprover(system_user(), program.deployment.roles, parks=True)
     try:
         host = open_host(program, approver=approver, durable=True)
@@ -44,16 +46,21 @@ async def resume(program: Opened, run_id: str, *, whole: bool, quiet: bool, acce
             kept = await host.store.given(run_id)
             fork = None if kept is None else fork_of(kept[1])
             if fork is None or not (fork.models or fork.settings):
-                return await _resume(execution_of(host), run_id, host.unit.digest, whole, quiet, accepting)
+                return await _resume(_owned(host, owner), run_id, host.unit.digest, whole, quiet, accepting)
         other = open_host(rebound(program, fork.models, fork.settings), approver=approver, durable=True)
         async with other:
-            return await _resume(execution_of(other), run_id, other.unit.digest, whole, quiet, accepting)
+            return await _resume(_owned(other, owner), run_id, other.unit.digest, whole, quiet, accepting)
     except HostError as error:
         raise Stopped(2, told(error.code, error.message, *error.notes)) from None
     except ChangeError as error:
         raise Stopped(2, told("AEL0905", error.message, *error.notes)) from None
     except (StoreError, Taken) as error:
         raise Stopped(1, told("AEL0904", str(error))) from None
+
+
+def _owned(host: Host, owner: str | None) -> Execution:
+    execution = execution_of(host)
+    return execution if owner is None else replace(execution, owner=owner)
 
 
 async def _resume(execution: Execution, run_id: str, digest: str, whole: bool, quiet: bool, accepting: bool) -> int:

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
+import signal
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
+from ael.cli.interrupt import Interrupt, caught, released
 from ael.cli.outcome import WAITS
 from ael.cli.progress import clean, json_text
 from ael.cli.report import told
-from ael.cli.runs_fork import Plan
+from ael.cli.runs_fork import Plan, made
 from ael.cli.runs_list import table
 from ael.cli.runs_open import Stopped
 from ael.cli.runs_show import cut
+from ael.data import replace
 from ael.durable.compare import cost_in, first_difference, paid_for, tokens_in
 from ael.durable.execute import Taken, execution_of
 from ael.durable.fork import ForkJournal
 from ael.host import HostError, open_host
-from ael.journal.durable import RunRow, StoreError
+from ael.journal.durable import DurableStore, RunRow, StoreError
+from ael.journal.entry import Entry
 from ael.run.outcome import DeclaredError, Faulted, Outcome, Suspended, Unsettled, Value, to_json
 
 _OUTCOME = 60
@@ -57,47 +62,49 @@ class Went:
         }
 
 
-async def act(of: RunRow, forks: Sequence[tuple[Plan, str]], args: argparse.Namespace) -> int:
-    """Run the forks, and print what became of them. The exit code is 0 when each ended with a value."""
-    went = []
-    for number, (plan, run) in enumerate(forks, 1):
+async def act(store: DurableStore, of: RunRow, plans: Sequence[Plan], args: argparse.Namespace) -> int:
+    """Make and run the forks, each when the one before it has ended, and print what became of them.
+
+    The exit code is 0 when each ended with a value. A signal ends the fork that runs, and no other is made.
+    """
+    went, told_by = [], 0
+    original = await store.entries(of.header.run)
+    for number, plan in enumerate(plans, 1):
         if not args.quiet:
-            print(clean(f"{number} of {len(forks)}: {plan.label}"), file=sys.stderr)
-        went.append(await _went(of, plan, run))
-    if args.json:
-        print(json_text([one.plain() for one in went]))
-    else:
-        print(_table(of, went))
-    return 0 if all(isinstance(one.outcome, Value) for one in went) else 1
+            print(clean(f"{number} of {len(plans)}: {plan.label}"), file=sys.stderr)
+        run = await made(of, plan, args.allow, keep=True)
+        one, signalled = await _went(plan, run, original)
+        went.append(one)
+        if signalled is not None:
+            told_by = 128 + signalled
+            break
+    print(json_text([one.plain() for one in went]) if args.json else _table(of, went))
+    return told_by or (0 if all(isinstance(one.outcome, Value) for one in went) else 1)
 
 
-async def _went(of: RunRow, plan: Plan, run: str) -> Went:
-    """One fork, to its end or until it waits: nobody is asked here, and what it did before stays when it is interrupted."""
+async def _went(plan: Plan, run: str, original: Sequence[Entry]) -> tuple[Went, int | None]:
+    """One fork, to its end or until it waits (nobody is asked here); and the signal that ended it."""
     try:
         async with open_host(plan.program, durable=True) as host:
-            execution = execution_of(host)
-            store = execution.store
-            held = await store.hold(run, execution.owner, execution.lease)
+            execution = replace(execution_of(host), owner=plan.execution.owner)
+            held = await execution.store.hold(run, execution.owner, execution.lease)
             if held is None:
                 raise Stopped(1, told("AEL0905", f"another worker has the run {run} now"))
             started = execution.start(held)
-            outcome = await execution.conclude(held, started)
-            row, entries = await store.find(run), await store.entries(run)
-            assert row is not None
+            interrupt = Interrupt(started, asyncio.get_running_loop())
+            before = {number: caught(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
+            try:
+                outcome = await execution.conclude(held, started)
+            finally:
+                released(before)
             journal = started.journal
             assert isinstance(journal, ForkJournal)
-            return Went(
-                plan.label,
-                run,
-                outcome,
-                tokens_in(row),
-                cost_in(row),
-                paid_for(entries, row.header.started),
-                row.active,
-                len(journal.served),
-                len(journal.blocked),
-                first_difference(await store.entries(of.header.run), entries),
-            )
+            row, entries = await execution.store.find(run), await execution.store.entries(run)
+            assert row is not None
+            counts = (len(journal.served), len(journal.blocked))
+            paid, differs = paid_for(entries, row.header.started), first_difference(original, entries)
+            one = Went(plan.label, run, outcome, tokens_in(row), cost_in(row), paid, row.active, *counts, differs)
+            return one, interrupt.told
     except HostError as error:
         raise Stopped(2, told(error.code, error.message, *error.notes)) from None
     except (StoreError, Taken) as error:

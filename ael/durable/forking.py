@@ -16,11 +16,18 @@ __all__ = ["forked"]
 
 
 async def forked(
-    execution: Execution, of: RunRow, at: str, *, changes: Changes | None = None, allow: Collection[str] = ()
+    execution: Execution,
+    of: RunRow,
+    at: str,
+    *,
+    changes: Changes | None = None,
+    allow: Collection[str] = (),
+    keep: bool = False,
 ) -> str:
     """Fork the run `of` at the step `at` (`""`: at its end); the id of the new run, which belongs to whoever forks.
 
-    `allow`: what is called for real. Other models and settings are kept to be told, and bound by the caller.
+    `allow`: what is called for real. Other models and settings are kept to be told, and bound by the caller. `keep`: the owner of
+    `execution` has the run, for a lease, and no worker takes it; else it is ready for any.
     Raises what `Engine.header` raises, `ChangeError`, and `StoreError`.
     """
     store, engine = execution.store, execution.engine
@@ -45,8 +52,11 @@ async def forked(
     held.journal.begin()
     for entry in beginning:
         held.journal.append(entry)
-    # Given back before it goes on: whoever takes it, here or in another worker, replays its beginning.
-    await store.release(header.run, held.row.epoch)
+    # Whoever takes it, here or in another worker, replays its beginning: both of these wait until that is written.
+    if keep:
+        await store.pulse(execution.owner, {header.run: held.row.epoch}, execution.lease)
+    else:
+        await store.release(header.run, held.row.epoch)
     return header.run
 
 

@@ -10,11 +10,11 @@ from ael.run.trace import Masker
 
 
 def masker_of(deployment: Deployment) -> Masker:
-    """Masks the secrets of a deployment and the usual keys of providers, as far as they are here."""
+    """Masks the secrets of a deployment, those of its tenants, and the usual keys of providers, as far as they are here."""
     secrets = Secrets(deployment)
-    for name in deployment.secrets:
+    for tenant, name in (*(("", name) for name in deployment.secrets), *deployment.owned_secrets):
         try:
-            secrets.get(name)
+            secrets.get(name, tenant)
         except HostError:
             continue  # it is not on this machine, so nothing here shows that it is one
     for provider in PROVIDERS.values():

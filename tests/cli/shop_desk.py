@@ -73,6 +73,9 @@ node main(name: String(max: 20) = "kettle") -> String fails Uncertain
 }
 """
 SHOP = """\
+import os
+import time
+
 PRICE = {"kettle": 5, "car": 50}
 
 
@@ -83,6 +86,8 @@ def _note(line):
 
 def price(name):
     _note(f"price {name}")
+    while os.path.exists("hold"):
+        time.sleep(0.01)
     return PRICE.get(name, 5)
 
 

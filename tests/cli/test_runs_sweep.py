@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 
 import pytest
 
@@ -10,6 +11,8 @@ from ael.durable.change import ChangeError
 from ael.durable.sweep import values, variants
 from tests.cli.conftest import Ael
 from tests.cli.shop_desk import FILES, outside, sold
+from tests.cli.terminal import Terminal
+from tests.cli.test_worker import until
 
 PRICES = 'price "gpt-5-mini" input $1.00 output $10.00\n'
 
@@ -58,6 +61,22 @@ def test_a_sweep_is_left_to_the_workers(ael: Ael) -> None:
     assert (made.code, len(made.out.split())) == (0, 2)
     assert ael("worker", "--once").code == 0
     assert [json.loads(ael("runs", "wait", fork).out) for fork in made.out.split()] == ["sold for 5 1", "sold for 5 2"]
+
+
+@pytest.mark.feature("A12.16", "A12.13")
+def test_a_signal_ends_the_fork_that_runs_and_no_other_is_made(ael: Ael) -> None:
+    run = sold(ael)
+    ael.write({"hold": ""})
+    with Terminal(["runs", "fork", run, "--sweep", 'new_id="a","bc"'], ael.folder) as terminal:
+        terminal.until("1 of 2: ")
+        until(lambda: len(outside(ael)) == 4)
+        terminal.signal(signal.SIGINT)
+        terminal.until("cancelling")
+        (ael.folder / "hold").unlink()
+        code, text = terminal.end()
+    assert (code, "Cancelled: interrupted" in text) == (130, True), text
+    assert "2 of 2: " not in terminal.seen
+    assert len(json.loads(ael("runs", "list", "--format", "json").out)) == 2
 
 
 @pytest.mark.feature("A12.16")

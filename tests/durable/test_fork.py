@@ -423,6 +423,24 @@ def test_a_node_that_a_model_is_offered_runs_anew_and_its_calls_are_served(place
     place.run(body)
 
 
+@pytest.mark.feature("A12.16", "A12.10")
+def test_a_fork_that_its_maker_keeps_is_taken_by_no_worker(place: Place) -> None:
+    async def body(store: DatabaseStore) -> None:
+        world = World(total)
+        execution = world.execution(store)
+        row = await original(execution)
+        run = await forked(execution, row, await step(store, "rate"), keep=True)
+        programs = [world.unit.digest]
+        assert await store.claim("another", programs, 5, 60.0) == []
+        assert await store.hold(run, "another", 60.0) is None
+        outcome, _ = await gone_on(execution, run)
+        assert value_of(outcome) == 102
+        left = await forked(execution, row, await step(store, "rate"))
+        assert [held.row.header.run for held in await store.claim("another", programs, 5, 60.0)] == [left]
+
+    place.run(body)
+
+
 @pytest.mark.feature("A12.16", "B7")
 def test_an_answer_inside_of_a_call_is_replaced_where_the_call_is_run_anew_and_nowhere_else(place: Place) -> None:
     async def quote(k: Any, n: int) -> int:

@@ -8,9 +8,11 @@ from decimal import Decimal
 
 import pytest
 
+from ael.hosting.masking import masker_of
 from ael.journal.durable import RunRow, RunState
 from ael.journal.entry import Ending, Entry, Header, Kind, State
 from ael.observe.shown import Evidence, Shown, as_shown, shown
+from ael.project.deployment import Deployment, SecretSource
 from ael.run.trace import Masker
 from ael.types.value import File, Secret
 
@@ -114,3 +116,13 @@ def test_counts_of_a_turn_are_no_content(evidence: Evidence) -> None:
     assert isinstance(row.outcome, dict)
     assert SECRET not in str(row.outcome)
     assert ("value" in row.outcome) is (evidence != "none")
+
+
+@pytest.mark.feature("A16.8", "K41")
+def test_secrets_of_the_deployment_of_its_tenants_and_of_providers_are_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("CRM", "crm-0123456789"), ("ACME_CRM", "acme-0123456789"), ("OPENAI_API_KEY", "sk-0123456789")):
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("GONE", raising=False)
+    known = {"CRM": SecretSource("env", "CRM"), "GONE": SecretSource("env", "GONE")}
+    masker = masker_of(Deployment(secrets=known, owned_secrets={("acme", "CRM"): SecretSource("env", "ACME_CRM")}))
+    assert masker.text("crm-0123456789 acme-0123456789 sk-0123456789 other") == "*** *** *** other"
