@@ -10,12 +10,11 @@ from ael.data import dataclass, field, replace
 from ael.durable.fork import Doers, ForkJournal, fork_of
 from ael.durable.heart import Heart
 from ael.durable.pinned import Bound, bound_of, differences
-from ael.durable.rights import CallersNow, callers_now, kept_rights, restored, spec_form, spec_of, tightened
+from ael.durable.rights import Named, kept_rights, named_by, restored, spec_form, spec_of, withdrawn
 from ael.host import Host
 from ael.journal.durable import DurableStore, Fenced, HandedBack, Held
 from ael.journal.store import RunJournal
 from ael.run.bindings import Options
-from ael.run.budget import Account
 from ael.run.engine import Engine
 from ael.run.outcome import Outcome, Suspended, to_json, word_of
 from ael.run.run import Run
@@ -33,7 +32,7 @@ class Taken(Exception):
 class Execution:
     """What executing runs of one engine from one store needs. `lease` in seconds; `owner` names this worker, alone of its name.
 
-    `bound` is what the program is bound to here, which its runs keep; `callers` what the deployment grants to its callers by now.
+    `bound` is what the program is bound to here, which its runs keep; `callers` whom the deployment names by now.
     """
 
     engine: Engine
@@ -41,7 +40,7 @@ class Execution:
     owner: str
     lease: float
     bound: Bound = field(default_factory=Bound)
-    callers: CallersNow = field(default_factory=dict)
+    callers: Named = frozenset()
 
     @cached_property
     def heart(self) -> Heart:
@@ -75,7 +74,7 @@ class Execution:
         """Start, or continue, the execution of a held run. `given`: the input of a new one, as it was given."""
         header, row = held.row.header, held.row
         # What a caller may do is in the record of the run; a later word of the deployment can only take away.
-        base = tightened(options or options_of(held.pinned), header.tenant, self.callers)
+        base = withdrawn(options or options_of(held.pinned), header.tenant, self.callers)
         running = replace(
             base,
             tenant=header.tenant,
@@ -152,20 +151,20 @@ def kept_options(options: Options) -> dict[str, object]:
     return {"budget": spec_form(options.budget), "trace_parent": options.trace_parent, **kept_rights(options)}
 
 
-def options_of(pinned: Mapping[str, object], live: Account | None = None) -> Options:
-    """The options that a run kept. `live`: an account of this process that it draws from as well."""
+def options_of(pinned: Mapping[str, object]) -> Options:
+    """The options that a run kept."""
     budget, parent = pinned.get("budget"), pinned.get("trace_parent")
     assert isinstance(budget, dict)
     kept = Options(budget=spec_of(budget), trace_parent=parent if isinstance(parent, str) else None)
-    return restored(kept, pinned, live)
+    return restored(kept, pinned)
 
 
 def execution_of(host: Host) -> Execution:
     """The executions of a host's program, from the store that the host has opened."""
     assert host.store is not None
     deployment = host.opened.deployment
-    now = callers_now(deployment.serving.callers.values())
-    return Execution(host.engine, host.store, new_owner(), deployment.runs.lease, bound_of(host.opened), now)
+    named = named_by(deployment.serving.callers.values())
+    return Execution(host.engine, host.store, new_owner(), deployment.runs.lease, bound_of(host.opened), named)
 
 
 def new_owner() -> str:

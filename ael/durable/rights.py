@@ -1,6 +1,6 @@
 """What the caller of a run may do and spend, kept with the run: whoever goes on with it applies it again (features A4.4, A4.14).
 
-What is kept can only be tightened later: what the deployment of now says of the same caller holds as well.
+What is kept can only be tightened later: what the deployment of now grants to the same caller and tenant holds as well (`ael.run.access`).
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from ael.run.budget import Account
 from ael.run.permission import Layer
 from ael.types.spec import BudgetSpec
 
-CallersNow = Mapping[tuple[str, str], Layer]
-"""Tenant and name of a layer -> what the deployment of now grants; empty where it names no callers."""
+Named = frozenset[tuple[str, str]]
+"""Tenant and name of the layer of each caller that a deployment names; empty where it names none."""
 
 
 def caller_layer(binding: CallerBinding) -> Layer:
@@ -24,10 +24,9 @@ def caller_layer(binding: CallerBinding) -> Layer:
     return Layer(f"the caller `{binding.name}`", binding.grants)
 
 
-def callers_now(callers: Iterable[CallerBinding]) -> CallersNow:
-    """What a deployment grants to each of its callers."""
-    layers = [(one.tenant, caller_layer(one)) for one in callers]
-    return {(tenant, layer.name): layer for tenant, layer in layers}
+def named_by(callers: Iterable[CallerBinding]) -> Named:
+    """The callers that a deployment names."""
+    return frozenset((one.tenant, caller_layer(one).name) for one in callers)
 
 
 def kept_rights(options: Options) -> dict[str, object]:
@@ -45,11 +44,8 @@ def kept_rights(options: Options) -> dict[str, object]:
     return kept
 
 
-def restored(options: Options, pinned: Mapping[str, object], live: Account | None = None) -> Options:
-    """The options with the rights that a run kept; one that an older release began keeps none.
-
-    `live`: an account of this process that is drawn from too.
-    """
+def restored(options: Options, pinned: Mapping[str, object]) -> Options:
+    """The options with the rights that a run kept; one that an older release began keeps none."""
     layers, accounts = pinned.get("layers"), pinned.get("accounts")
     if isinstance(layers, Mapping):
         caller, tenant = layers.get("caller"), layers.get("tenant")
@@ -58,7 +54,7 @@ def restored(options: Options, pinned: Mapping[str, object], live: Account | Non
             caller_layer=None if caller is None else Layer.of(caller),
             tenant_layer=None if tenant is None else Layer.of(tenant),
         )
-    account = live
+    account: Account | None = None
     if isinstance(accounts, list):
         for kept in reversed(accounts):
             account = Account(
@@ -67,13 +63,15 @@ def restored(options: Options, pinned: Mapping[str, object], live: Account | Non
     return options if account is None else replace(options, tenant_account=account)
 
 
-def tightened(options: Options, tenant: str, now: CallersNow) -> Options:
-    """The options of a run that goes on, with what its caller may do by now: a caller that is not named any more may do nothing."""
+def withdrawn(options: Options, tenant: str, named: Named) -> Options:
+    """The options of a run that goes on: a caller whom the deployment named once, and does not name any more, may do nothing.
+
+    A deployment that names nobody (of workers that serve nobody) says nothing of callers.
+    """
     kept = options.caller_layer
-    if kept is None or not now:
+    if kept is None or not named or (tenant, kept.name) in named:
         return options
-    granted = now.get((tenant, kept.name), Layer(kept.name, ()))
-    return replace(options, caller_layer=kept.within(granted))
+    return replace(options, caller_layer=Layer(kept.name, ()))
 
 
 def spec_form(budget: BudgetSpec) -> dict[str, object]:

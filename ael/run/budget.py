@@ -185,15 +185,6 @@ class Account:
                 None if limit.tool_calls is None else max(0, limit.tool_calls - self.tool_calls),
             )
 
-    def take_back(self, steps: int, tool_calls: int, tokens: int, cost: Decimal) -> None:
-        """Take back what a run has spent here: it goes on over its journal, which books all of it once more."""
-        with self._lock:
-            for account in self.chain:
-                account.steps -= steps
-                account.tool_calls -= tool_calls
-                account.tokens -= tokens
-                account.cost -= cost
-
     @property
     def held(self) -> tuple[int, Decimal]:
         """Tokens and money reserved and not settled yet."""

@@ -74,6 +74,12 @@ def unfinished(run: str, waits: Sequence[str] = ()) -> dict[str, object]:
     return _error(said, told, run)
 
 
+def forgotten(run: str, ending: str) -> dict[str, object]:
+    """The result of a call whose run ended as `ending` says, so long ago that what it gave is not kept any more."""
+    told: dict[str, object] = {"outcome": "forgotten", "run": run, "ending": ending}
+    return _error(f"FORGOTTEN: the run {run} has ended ({ending}), and what it gave is not kept. Do not do it again.", told, run)
+
+
 def failed(
     kind: FaultKind, message: str, run: str | None = None, details: Mapping[str, object] | None = None
 ) -> dict[str, object]:

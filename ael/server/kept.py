@@ -27,11 +27,10 @@ from ael.run.bindings import Options
 from ael.run.events import Event
 from ael.run.outcome import Faulted, Outcome, Suspended, Value, of_json
 from ael.run.run import GRACE, Run
-from ael.server.answer import answer, failed, unfinished
+from ael.server.answer import answer, failed, forgotten, unfinished
 from ael.server.approval import KeptApprover, accepted, decision
 from ael.server.caller import Callers
 from ael.server.calls import RETRY_AFTER, Answered, Calls, StaleState, another_call
-from ael.server.drawn import Drawn
 from ael.server.exposure import ExposedTool
 from ael.server.flight import Request
 from ael.server.once import kept_id
@@ -78,7 +77,6 @@ class KeptCalls(Calls):
         self._listening = ExitStack()
         self._own: dict[str, Own] = {}
         self._watches: dict[str, list[Watch]] = {}
-        self._drawn = Drawn(callers)
         self._aside: set[asyncio.Task[Any]] = set()
         approver.waiting = lambda run: [watch.request for watch in self._watches.get(run, ())]
 
@@ -187,7 +185,6 @@ class KeptCalls(Calls):
             tenant=caller.tenant,
             caller=caller.name,
             caller_layer=caller.layer,
-            tenant_account=caller.account,
             # A run that waits for a person does not use up the time of its call, as it would a deadline.
             budget=BudgetSpec(time=self._listen.timeout),
             run=watch.name or None,
@@ -207,7 +204,6 @@ class KeptCalls(Calls):
         finally:
             if held is None:
                 self.gate.leave(caller)
-        self._drawn.began(watch.name, caller.account)
         ended = asyncio.ensure_future(self._conclude(held, run, request))
         own = self._own[watch.name] = Own(held, run, ended)
         return own
@@ -237,20 +233,17 @@ class KeptCalls(Calls):
     # --- a run that others go on with -----------------------------------------------------------------------------------
 
     def _options(self, held: Held) -> Options:
-        """How a run goes on here: with what it keeps, on the account of its caller, heard by who waits for it."""
-        row = held.row
-        live = self._drawn.again(row.header, held.pinned)
-        watches = [watch for watch in self._watches.get(row.header.run, ()) if watch.request.report is not None]
+        """How a run goes on here: with what it keeps, heard by who waits for it."""
+        watches = [watch for watch in self._watches.get(held.row.header.run, ()) if watch.request.report is not None]
 
         def hear(event: Event) -> None:
             for watch in watches:
                 watch.hear(event)
 
-        return replace(options_of(held.pinned, live), on_event=hear if watches else None)
+        return replace(options_of(held.pinned), on_event=hear if watches else None)
 
     def _landed(self, row: RunRow, outcome: Outcome | Exception) -> None:
         """A run left this process: it has ended, waits, or is somebody else's."""
-        self._drawn.left(row.header.run, outcome)
         if isinstance(outcome, Exception):
             _say(str(outcome))
         elif isinstance(outcome, Faulted) and outcome.kind is FaultKind.CRASHED:
@@ -315,7 +308,7 @@ class KeptCalls(Calls):
             if row is None:
                 return failed(FaultKind.UNAVAILABLE, "the run was forgotten", watch.name)
             if row.state is RunState.ENDED:
-                return answer(watch.request.tool, watch.name, self._outcome(row, watch.request.tool))
+                return self._recorded(row, watch.request.tool)
             if row.state is RunState.DEAD:
                 return failed(FaultKind.CRASHED, row.waits, watch.name)
             if watch.gone or self.draining or loop.time() >= end:
@@ -346,18 +339,21 @@ class KeptCalls(Calls):
         found = open_in(row, await self._store.entries(row.header.run), self._limit)
         return [one for one in found if one.kind == "approval"]
 
-    def _outcome(self, row: RunRow, tool: ExposedTool) -> Outcome:
-        """How a run ended, as its record says; files in its value are files again."""
-        assert isinstance(row.outcome, dict)
-        outcome = of_json(row.outcome)
+    def _recorded(self, row: RunRow, tool: ExposedTool) -> dict[str, object]:
+        """The answer of a run that ended, as its record says; files in its value are files again."""
+        run = row.header.run
+        try:
+            outcome = of_json(row.outcome if isinstance(row.outcome, dict) else {})
+        except KeyError:  # its content was forgotten since
+            return forgotten(run, row.ending)
         if not isinstance(outcome, Value):
-            return outcome
+            return answer(tool, run, outcome)
         world = self._host.engine.world
         try:
             value = world.codecs.value(world.unit.nodes[tool.node].spec.signature.result).decode(outcome.plain)
         except DecodeError:  # what masks secrets may have changed it
-            return outcome
-        return replace(outcome, value=value)
+            return answer(tool, run, outcome)
+        return answer(tool, run, replace(outcome, value=value))
 
     # --- leaving ----------------------------------------------------------------------------------------------------------
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 
 import pytest
 
 from ael.data import replace
 from ael.durable.execute import Execution, new_owner, options_of
-from ael.durable.rights import CallersNow, callers_now
+from ael.durable.rights import named_by
 from ael.durable.worker import Worker
 from ael.journal.database import DatabaseStore
 from ael.journal.durable import RunState
@@ -26,7 +27,7 @@ from tests.run.helpers import engine, node, parameter, tool, unit
 ALICE = Layer("the caller `alice`", {"shop.look"})
 
 
-def execution(store: DatabaseStore, acted: list[int], now: CallersNow | None = None) -> Execution:
+def execution(store: DatabaseStore, acted: list[int], now: Sequence[CallerBinding] = ()) -> Execution:
     """A worker's: a model that pays once, which needs `shop.pay`."""
 
     async def pay(n: int) -> str:
@@ -38,15 +39,16 @@ def execution(store: DatabaseStore, acted: list[int], now: CallersNow | None = N
         unit(tools=tools, nodes=[node("main", tools=["pay"], grants=frozenset({"shop.pay", "shop.look"}))]),
         model(calls(call("pay", {"n": 5}, "1")), said("done")),
         externs={"main.pay": pay},
+        callers={one.name: one for one in now},
     )
-    return Execution(made, store, new_owner(), 60.0, callers=now or {})
+    return Execution(made, store, new_owner(), 60.0, callers=named_by(now))
 
 
 def options(layer: Layer | None = ALICE, account: Account | None = None) -> Options:
     return Options(run="r1", tenant="acme", caller="alice", caller_layer=layer, tenant_account=account)
 
 
-async def worked(store: DatabaseStore, given: Options, now: CallersNow | None = None) -> tuple[list[int], object]:
+async def worked(store: DatabaseStore, given: Options, now: Sequence[CallerBinding] = ()) -> tuple[list[int], object]:
     """Leave a run to another worker; what it did, and how it ended."""
     acted: list[int] = []
     await execution(store, []).create("main", {}, given)
@@ -93,7 +95,7 @@ def test_the_layer_of_the_tenant_is_kept_too(place: Place) -> None:
 )
 def test_a_later_word_of_the_deployment_only_takes_away(place: Place, now: list[CallerBinding], acts: bool) -> None:
     async def body(store: DatabaseStore) -> None:
-        acted, _ = await worked(store, options(Layer("the caller `alice`", {"shop.pay"})), callers_now(now))
+        acted, _ = await worked(store, options(Layer("the caller `alice`", {"shop.pay"})), now)
         assert bool(acted) is acts
 
     place.run(body)
@@ -118,15 +120,13 @@ def test_accounts_are_kept_in_their_chain_and_drawn_from_together() -> None:
     account = Account("the caller `alice`", BudgetSpec(tokens=100), above)
     account.reserve(30, Decimal(1))
     kept = Execution(engine(unit(nodes=[node("main")]), model()), None, "w", 1.0).pinned(options(ALICE, account))  # type: ignore[arg-type]
-    live = Account("live", BudgetSpec(tokens=50))
-    found = options_of(kept, live).tenant_account
+    found = options_of(kept).tenant_account
     assert found is not None
     assert [(one.name, one.limit.tokens, one.limit.cost) for one in found.chain] == [
         ("the caller `alice`", 70, None),
         ("the tenant `acme`", None, Decimal(2)),
-        ("live", 50, None),
     ]
-    assert (found.tokens_left, found.cost_left) == (50, Decimal(2))
+    assert (found.tokens_left, found.cost_left) == (70, Decimal(2))
 
 
 def test_a_run_of_an_older_release_keeps_no_rights_and_goes_on_without() -> None:

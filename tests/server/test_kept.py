@@ -428,22 +428,34 @@ def test_a_deployment_that_says_nothing_keeps_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.feature("A5.1")
-def test_a_run_that_was_parked_is_booked_once_on_its_callers_account(make: Make) -> None:
+def test_a_callers_budget_is_one_over_all_servers_and_a_parked_run_is_booked_once(make: Make) -> None:
     deploy = WHO.replace('"acme")\ncaller bob', '"acme") budget tool_calls 2\ncaller bob')
 
     async def scenario() -> None:
-        async with serving(make(deploy=deploy)) as served:
-            alice = served.service.callers.named("acme", "alice")
-            assert alice is not None
-            assert alice.account is not None
-            asked = result(await served.call("send", {"amount": 5}, bearer(TOKEN), modern_meta(**FORM)))
-            assert alice.account.tool_calls == 1, "it counts while the run is parked"
+        program = make(deploy=deploy)
+        meta = modern_meta(**FORM)
+        async with serving(program) as served:
+            asked = result(await served.call("send", {"amount": 5}, bearer(TOKEN), meta))
             done = (await go_on(served, str(asked["requestState"]), {"approve": True}, headers=bearer(TOKEN)))["result"]
             assert done["structuredContent"] == {"result": 5}
-            assert alice.account.tool_calls == 1
-            await served.call("send", {"amount": 5}, bearer(TOKEN), modern_meta(**FORM))
-            spent = told(await served.call("send", {"amount": 5}, bearer(TOKEN), modern_meta(**FORM)))
-            assert (spent["fault"], alice.account.tool_calls) == ("BudgetExhausted", 2)
+        async with serving(program) as served:
+            assert result(await served.call("send", {"amount": 5}, bearer(TOKEN), meta))["resultType"] == "input_required"
+            assert told(await served.call("send", {"amount": 5}, bearer(TOKEN), meta))["fault"] == "BudgetExhausted"
+            assert result(await served.call("send", {"amount": 5}, bearer(BOB), meta))["resultType"] == "input_required"
+
+    asyncio.run(scenario())
+
+
+def test_what_was_forgotten_is_told_and_not_done_again(make: Make) -> None:
+    fresh().release.set()
+
+    async def scenario() -> None:
+        async with serving(make(MAIN)) as served:
+            assert result(await served.call("wait", {}, None, KEY))["structuredContent"] == {"result": 1}
+            store = store_of(served)
+            assert await store.forget_content(float("inf")) == 1
+            again = told(await served.call("wait", {}, None, KEY))
+            assert (again["outcome"], again["ending"]) == ("forgotten", "value")
 
     asyncio.run(scenario())
 
