@@ -56,7 +56,7 @@ def bind_placements(
         if fleet is not None and name in started:
             places, own = fleet.places(name), fleet.token
         else:
-            places, own = Peers(peers[name]), token
+            places, own = Peers(peers[name], policy.connect), token
         found[name] = Remote(_wire(opened, name, binding), places, policy, token=own, clock=clock, protocol="process")
     return found
 

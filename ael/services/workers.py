@@ -42,6 +42,7 @@ UNWELL = 3
 ENDING = 15.0
 """Seconds that a child gets to end what it does."""
 _DOWN = 1.0
+_LOOK = 0.05
 
 
 @dataclass(frozen=True)
@@ -149,14 +150,24 @@ class Workers:
 
 
 class Peers:
-    """Where the calls of a placement go that another process of the same program keeps up."""
+    """Where the calls of a placement go that another process of the same program keeps up; `connect` seconds are waited for one."""
 
-    def __init__(self, sockets: list[str]) -> None:
-        self._endpoints = [local(path) for path in sockets]
+    def __init__(self, sockets: list[str], connect: float) -> None:
+        self._sockets = sockets
+        self._connect = connect
 
     async def place(self, key: str) -> Endpoint:
-        """The process for this key."""
-        return self._endpoints[turn(key, len(self._endpoints))]
+        """The process for this key, or the next that is there. Raises `Fault` where there is none in time."""
+        first = turn(key, len(self._sockets))
+        ordered = [*self._sockets[first:], *self._sockets[:first]]
+        until = asyncio.get_running_loop().time() + self._connect
+        while True:
+            for path in ordered:
+                if os.path.exists(path):
+                    return local(path)
+            if asyncio.get_running_loop().time() >= until:
+                raise Fault(FaultKind.UNAVAILABLE, "no process that serves it is up", sent=False, retry_after=_DOWN)
+            await asyncio.sleep(_LOOK)
 
     async def close(self) -> None:
         """Nothing was started."""

@@ -155,6 +155,7 @@ async def placed(place: str, folder: Path, main: str, setting: Setting | None = 
     spans = SpanList()
     # A module of Python is loaded once in a process: this one is another in each folder.
     sys.modules.pop("outside", None)
+    os.environ["ORDERS_TOKEN"] = TOKEN
     async with AsyncExitStack() as stack:
         alone, port, stop = None, 0, None
         lines = given.runs + given.client
