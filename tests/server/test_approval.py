@@ -58,7 +58,7 @@ pub node much(amount: Int) -> Int
   pay_much(amount)
 }
 """
-FORM = {"elicitation": {"form": {}}}
+FORM: dict[str, dict[str, dict[str, object]]] = {"elicitation": {"form": {}}}
 
 
 async def start(served: Served, amount: int = 5, tool: str = "send", headers: dict[str, str] | None = None) -> dict[str, Any]:
