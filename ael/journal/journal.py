@@ -13,7 +13,7 @@ from ael.journal import form
 from ael.journal.durable import Damaged, Fenced, HandedBack, StoreError
 from ael.journal.entry import Ending, Entry, Header, Kind, State
 from ael.journal.schema import BITS, MOST
-from ael.journal.store import check_order
+from ael.journal.store import check_approved, check_order
 from ael.journal.writer import Connection, Job, Work, Writer
 
 COLUMNS = "path, state, kind, target, digest, key, value, ending, at, active, taint, derived"
@@ -22,12 +22,16 @@ _NOTHING = "[]"
 
 
 class Record(NamedTuple):
-    """An entry with its number in the run, that of the entry before it at its place (None for the first), and its columns."""
+    """An entry with its number in the run, that of the entry before it at its place (None for the first), and its columns.
+
+    `asked`: the number of the last record of its approval, for a call that begins.
+    """
 
     seq: int
     after: int | None
     entry: Entry
     row: tuple[object, ...]
+    asked: int | None = None
 
 
 class HeldJournal:
@@ -77,6 +81,10 @@ class HeldJournal:
         path = entry.path
         known = self._last.get(path)
         check_order(None if known is None else known[1], entry)
+        eager = entry.state is State.STARTED
+        asked = self._last.get(f"{path}/approval") if eager else None
+        if asked is not None:
+            check_approved(asked[1], entry)
         row = to_row(entry)
         if self._begin is not None:
             self.begin()
@@ -84,8 +92,9 @@ class HeldJournal:
         self._next = seq + 1
         self._last[path] = (seq, entry)
         self._entries.append(entry)
-        self._waiting.append(Record(seq, None if known is None else known[0], entry, row))
-        job, eager, writer = self._job, entry.state is State.STARTED, self._writer
+        record = Record(seq, None if known is None else known[0], entry, row, None if asked is None else asked[0])
+        self._waiting.append(record)
+        job, writer = self._job, self._writer
         if job is None or not job.queued or writer.batch == 1:
             self._job = job = writer.queue(Job(self._work(), not eager, self._failed, self._why_lost), self._run)
         elif eager:
@@ -156,9 +165,11 @@ def put(db: Connection, run: str, epoch: int, records: Sequence[Record]) -> bool
         raise StoreError(f"the journal of the run {run} is damaged: it ends with record {last}, and {first} comes next")
     new: dict[int, Entry] = {}
     rows: list[tuple[object, ...]] = []
-    for seq, after, entry, row in records:
+    for seq, after, entry, row, asked in records:
         if seq > last:
             check_order(None if after is None else new.get(after) or _recorded(db, base + after, entry), entry)
+            if asked is not None:
+                check_approved(new.get(asked) or _asked(db, base + asked, entry), entry)
             rows.append((base + seq, epoch, *row))
         new[seq] = entry
     db.add(PUT, rows)
@@ -178,9 +189,20 @@ def _recorded(db: Connection, place: int, entry: Entry) -> Entry | None:
     return None
 
 
+def _asked(db: Connection, place: int, entry: Entry) -> Entry:
+    """The last record of the approval of the call of `entry`, which is there; one that answers nothing where something else is."""
+    path = f"{entry.path}/approval"
+    asked = entry._replace(path=path, state=State.PROPOSED, value=None)
+    for found, state, value in db.rows(_SAID, place):
+        if found == path and value is not None:
+            return asked._replace(state=State(state), value=form.read(bytes(value)))
+    return asked
+
+
 _LAST = f"SELECT place FROM ael_record WHERE place BETWEEN number << {BITS} AND (number << {BITS}) | {MOST - 1} ORDER BY place DESC LIMIT 1"
 _HELD = f"SELECT number, ({_LAST}) FROM ael_run WHERE run = ? AND epoch = ? AND state = 'running'"
 _BEFORE = "SELECT path, state, kind FROM ael_record WHERE place = ?"
+_SAID = "SELECT path, state, value FROM ael_record WHERE place = ?"
 
 
 def to_row(entry: Entry) -> tuple[object, ...]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ael.journal.entry import Entry, Header
-from ael.journal.store import check_order, held
+from ael.journal.entry import Entry, Header, State
+from ael.journal.store import check_approved, check_order, held
 
 
 class MemoryRunJournal:
@@ -24,6 +24,8 @@ class MemoryRunJournal:
     def append(self, entry: Entry) -> None:
         path = entry[0]
         check_order(self._last.get(path), entry)
+        if entry[1] is State.STARTED:
+            check_approved(self._last.get(f"{path}/approval"), entry)
         self._last[path] = entry
         self._entries.append(entry)
 

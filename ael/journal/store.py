@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from typing import Protocol
 
 from ael.journal.entry import Entry, Header, Kind, State
@@ -11,6 +11,10 @@ from ael.types.fault import Fault, FaultKind
 
 class WriteAheadRequired(RuntimeError):
     """An act without its `started` record, or a record out of order: a defect of the run time, refused by the store."""
+
+
+class ApprovalRequired(WriteAheadRequired):
+    """A call that somebody was asked about begins without a yes: a defect of the run time, refused by the store (feature A12.7)."""
 
 
 class RunJournal(Protocol):
@@ -58,6 +62,15 @@ def check_order(before: Entry | None, entry: Entry) -> None:
         fits = state is not State.PROPOSED and before.state is not State.ANSWERED
     if not fits:
         raise WriteAheadRequired(f"{entry.path}: `{state.value}` cannot follow `{before.state.value if before else 'nothing'}`")
+
+
+def check_approved(asked: Entry | None, entry: Entry) -> None:
+    """Refuse that the call of `entry` begins where `asked`, the last record of its approval, is no yes. Raises `ApprovalRequired`."""
+    if asked is None:
+        return
+    said = asked.value
+    if asked.state is not State.ANSWERED or not isinstance(said, Mapping) or said.get("approved") is not True:
+        raise ApprovalRequired(f"{entry.path}: `{entry.target}` was asked about, and is not approved")
 
 
 def held(journal: RunJournal, header: Header) -> RunJournal:
