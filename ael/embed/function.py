@@ -12,6 +12,7 @@ from ael.embed.annotation import alternatives, bare, hints
 from ael.embed.plain import value_of
 from ael.embed.shape import Convert, ShapeError, fits, reader
 from ael.types.definition import Definitions
+from ael.types.fault import Fault, FaultKind
 from ael.types.signature import ParameterDef, Signature
 from ael.types.text import show
 
@@ -35,7 +36,8 @@ class Fitted:
         if self.asynchronous:
 
             async def awaited(*, call: object, **given: object) -> object:
-                return self.gives(await self.function(**self.arguments(given, call)))
+                result = self.function(**self.arguments(given, call))
+                return self.gives(await result if inspect.isawaitable(result) else result)
 
             return awaited
 
@@ -49,7 +51,11 @@ class Fitted:
         made: dict[str, object] = dict.fromkeys(self.missing)
         for wire, value in given.items():
             name, convert = self.takes[wire]
-            made[name] = convert(value)
+            try:
+                made[name] = convert(value)
+            except Exception as error:  # a class of the user's was made: its own checks may say anything
+                what = f"{type(error).__name__}: {error}"[:_SHOWN]
+                raise Fault(FaultKind.BAD_ARGUMENTS, f"`{name}` is refused: {what}", final=True) from None
         if self.context is not None:
             made[self.context] = call
         return made
@@ -62,7 +68,8 @@ def fitted(function: Any, signature: Signature, definitions: Definitions) -> Fit
     plain = _plain(function)
     if inspect.isgeneratorfunction(plain) or inspect.isasyncgenfunction(plain):
         return ["it is a generator: a call gives one value"]
-    asynchronous = inspect.iscoroutinefunction(plain)
+    # A wrapper of an `async def` may be one itself, or hand on what that gives; one around a plain function may be one as well.
+    asynchronous = inspect.iscoroutinefunction(plain) or inspect.iscoroutinefunction(function)
     known = hints(plain)
     try:
         parameters = dict(inspect.signature(function).parameters)
@@ -158,6 +165,10 @@ def _result(annotation: object, signature: Signature, definitions: Definitions, 
     except ShapeError as error:
         return [f"its result: {error}"]
     return []
+
+
+_SHOWN = 300
+"""Characters of what a class says against its values."""
 
 
 def _same(value: object) -> object:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from ael.data import replace
 from ael.durable import decide
-from ael.durable.execute import Execution, options_of
+from ael.durable.execute import Execution, new_owner, options_of
 from ael.durable.fork import fork_of
 from ael.durable.worker import Worker
 from ael.embed.error import RequestError
@@ -19,6 +20,36 @@ from ael.run.bindings import Options, system_user
 from ael.run.codec import digest
 from ael.run.entry import decoded
 from ael.types.problem import DecodeError
+
+
+class Pin(NamedTuple):
+    """What an id of a run stands for: node, input, tenant and caller."""
+
+    entry: str
+    input: str
+    tenant: str
+    caller: str
+
+    def held_against(self, other: Pin, run: str) -> None:
+        """Raise `RequestError` where the run of this id is another than the one that is asked for."""
+        if self != other:
+            message = f"the run {run} is there already, with another node, input, tenant or caller"
+            raise RequestError("AEL0905", message, "an id stands for one run for ever: give another one")
+
+
+def pin(host: Host, entry: str, text: bytes, chosen: Options) -> Pin:
+    """What a run that is asked for is. An input that does not fit is like every other that does not."""
+    try:
+        given = digest(decoded(host.engine.input(entry), text))
+    except DecodeError:
+        given = ""
+    return Pin(entry, given, chosen.tenant, chosen.caller)
+
+
+def pin_of(row: RunRow) -> Pin:
+    """What a kept run is."""
+    header = row.header
+    return Pin(header.entry, header.input, header.tenant, header.caller)
 
 
 class Kept:
@@ -42,18 +73,6 @@ class Kept:
             return await self._store.find(run)
         except StoreError as error:
             raise RequestError("AEL0904", str(error)) from None
-
-    def same(self, row: RunRow, entry: str, text: bytes, options: Options) -> None:
-        """Raise `RequestError` where the run of this id is another than the one that is asked for."""
-        header = row.header
-        try:
-            given = digest(decoded(self._host.engine.input(entry), text))
-        except DecodeError:
-            given = ""
-        asked = (entry, given, options.tenant, options.caller)
-        if asked != (header.entry, header.input, header.tenant, header.caller):
-            message = f"the run {header.run} is there already, with another node, input, tenant or caller"
-            raise RequestError("AEL0905", message, "an id stands for one run for ever: give another one")
 
     async def hold(self, row: RunRow) -> Held:
         """Take a run in order to go on with it. Raises `RequestError` where it is not this program's to go on with."""
@@ -136,5 +155,6 @@ class Kept:
         """A worker of this program in this process, as the deployment says how one works."""
         said = self._host.opened.deployment.runs
         tenants = {} if said.per_tenant is None else {EVERYBODY: said.per_tenant}
-        programs = {self._host.unit.digest: self._execution}
+        # An owner of its own: what this session begins is not for its worker to take.
+        programs = {self._host.unit.digest: replace(self._execution, owner=new_owner())}
         return Worker(programs, slots or said.slots, tenants, keep=said.keep, drain=said.drain, keep_content=said.evidence_keep)

@@ -8,13 +8,13 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack, overload
 
-from ael.data import replace
+from ael.data import dataclass, replace
 from ael.durable.execute import Execution, execution_of
 from ael.durable.pinned import Bound
 from ael.durable.worker import Worker
 from ael.embed.approver import Approve, CallbackApprover
 from ael.embed.error import BindError, OpenError, RequestError
-from ael.embed.kept import Kept
+from ael.embed.kept import Kept, Pin, pin, pin_of
 from ael.embed.nodes import Nodes
 from ael.embed.options import Asked, options
 from ael.embed.outcome import Outcome
@@ -36,6 +36,20 @@ from ael.types.type import Named
 T = TypeVar("T")
 Input = Mapping[str, object] | None
 _CLOSED = "the session was closed"
+
+
+@dataclass(frozen=True)
+class UnderWay:
+    """A run of this session that has not ended."""
+
+    running: Running
+    work: asyncio.Task[Ended]
+    pin: Pin
+    held: Held | None = None
+
+    def seen(self, convert: Convert) -> Run[Any]:
+        """The run for somebody who follows it."""
+        return Run(self.running, self.work, convert, self.held)
 
 
 class Session:
@@ -68,8 +82,8 @@ class Session:
         self._host: Host | None = None
         self._execution: Execution | None = None
         self._kept: Kept | None = None
-        self._under_way: dict[Running, tuple[asyncio.Task[Ended], Held | None]] = {}
-        self._worker: Worker | None = None
+        self._under_way: dict[str, UnderWay] = {}
+        self._working: tuple[Worker, asyncio.Future[None]] | None = None
 
     # --- its life ------------------------------------------------------------------------------------------------------
 
@@ -103,15 +117,17 @@ class Session:
         host, self._host = self._host, None
         if host is None:
             return
-        if self._worker is not None:
-            self._worker.stop()
-        for run, (_, held) in self._under_way.items():
-            if held is not None:
+        ending: list[asyncio.Future[Any]] = [one.work for one in self._under_way.values()]
+        if self._working is not None:
+            self._working[0].stop()
+            ending.append(self._working[1])
+        for one in self._under_way.values():
+            if one.held is not None:
                 # Nothing more of it is kept here: whoever goes on finds it as it was.
-                held.journal.hand_back()
-            run.cancel(_CLOSED)
-        if self._under_way:
-            await asyncio.wait([task for task, _ in self._under_way.values()])
+                one.held.journal.hand_back()
+            one.running.cancel(_CLOSED)
+        if ending:
+            await asyncio.wait(ending)
         await host.close()
 
     def _bound(self, bound: Bound) -> Bound:
@@ -148,14 +164,12 @@ class Session:
         the keywords see `Asked`. Raises what `start` and `Run.outcome` raise.
         """
         chosen = options(self._open(), asked)
-        if chosen.run is not None and self._kept is not None:
-            entry, signature = self._entry_of(node)
-            row = await self._kept.look(chosen.run)
-            if row is not None:
-                self._kept.same(row, entry, self._text(signature, input), chosen)
-                return await self._again(row, self._convert(signature, result_type), chosen)
-        run: Run[Any] = self._start(node, input, result_type, chosen)
-        return await self._followed(run)
+        entry, signature = self._entry_of(node)
+        convert, text = self._convert(signature, result_type), self._text(signature, input)
+        known = (
+            None if chosen.run is None else await self._known(chosen.run, pin(self._open(), entry, text, chosen), convert, chosen)
+        )
+        return await self._followed(self._start(entry, text, convert, chosen)) if known is None else known
 
     @overload
     def start(self, node: str | None = None, input: Input = None, *, result_type: type[T], **asked: Unpack[Asked]) -> Run[T]: ...
@@ -171,7 +185,9 @@ class Session:
         Raises `RequestError` for a node that is not there and for an input that is no data, `BindError` for a `result_type` that cannot
         hold the node's result. An input that does not fit its type is the fault `BadArguments` of the run.
         """
-        return self._start(node, input, result_type, options(self._open(), asked))
+        chosen = options(self._open(), asked)
+        entry, signature = self._entry_of(node)
+        return self._start(entry, self._text(signature, input), self._convert(signature, result_type), chosen)
 
     @overload
     async def resume(self, run_id: str, *, result_type: type[T], tenant: str | None = None) -> Outcome[T]: ...
@@ -189,7 +205,8 @@ class Session:
         signature = self._opened.program.signatures.get(row.header.entry)
         if signature is None:
             raise RequestError("AEL0906", f"the program has no `{row.header.entry}` any more, which the run {run_id} is of")
-        return await self._again(row, self._convert(signature, result_type), Options())
+        convert, here = self._convert(signature, result_type), self._under_way.get(run_id)
+        return await (self._again(row, convert, Options()) if here is None else here.seen(convert).outcome())
 
     async def decide(
         self,
@@ -230,13 +247,21 @@ class Session:
         `slots`: runs at once (None: as the deployment says). `until_idle`: until nothing is ready. Runs that are under way when it ends go
         on with another worker.
         """
-        worker = self._worker = self._keeping().worker(slots)
+        worker = self._keeping().worker(slots)
+        if self._working is not None:
+            raise RequestError("AEL0893", "this session works already")
+        working = asyncio.ensure_future(worker.until_idle() if until_idle else worker.work())
+        self._working = worker, working
         try:
-            await (worker.until_idle() if until_idle else worker.work())
+            await asyncio.shield(working)
         except StoreError as error:
             raise RequestError("AEL0904", str(error)) from None
-        finally:
+        except asyncio.CancelledError:
             worker.stop()
+            await asyncio.wait([working])
+            raise
+        finally:
+            self._working = None
 
     # --- inside -----------------------------------------------------------------------------------------------------
 
@@ -275,24 +300,40 @@ class Session:
         except ShapeError as error:
             raise BindError("AEL0892", f"`result_type` does not fit `{short(signature.name)}`: {error}") from None
 
-    def _start(self, node: str | None, input: Input, result_type: object, chosen: Options) -> Run[Any]:
+    async def _known(self, run: str, asked: Pin, convert: Convert, chosen: Options) -> Outcome[Any] | None:
+        """The outcome of the run that has this id already, once it is there; None where there is no such run."""
+        row = None if self._kept is None else await self._kept.look(run)
+        here = self._under_way.get(run)
+        if here is not None:
+            asked.held_against(here.pin, run)
+            return await here.seen(convert).outcome()
+        if row is None:
+            return None
+        asked.held_against(pin_of(row), run)
+        return await self._again(row, convert, chosen)
+
+    def _start(self, entry: str, text: bytes, convert: Convert, chosen: Options) -> Run[Any]:
         host = self._open()
-        entry, signature = self._entry_of(node)
-        convert, text = self._convert(signature, result_type), self._text(signature, input)
+        if chosen.run in self._under_way:
+            raise RequestError("AEL0905", f"the run {chosen.run} is under way already", "`await session.run(…)` waits for it")
+        asked = pin(host, entry, text, chosen)
         if self._execution is None:
             running = host.engine.start(entry, text, chosen)
-            return self._following(running, asyncio.ensure_future(running.outcome()), None, convert)
+            return self._following(UnderWay(running, asyncio.ensure_future(running.outcome()), asked), convert)
         held = self._execution.fresh(entry, text, chosen)
-        running = self._execution.start(held, chosen, text)
-        return self._following(running, asyncio.ensure_future(self._execution.conclude(held, running)), held, convert)
+        return self._executing(self._execution, held, self._execution.start(held, chosen, text), asked, convert)
 
-    def _following(self, running: Running, work: asyncio.Task[Ended], held: Held | None, convert: Convert) -> Run[Any]:
-        self._under_way[running] = (work, held)
-        work.add_done_callback(partial(self._ended, running))
-        return Run(running, work, convert, held)
+    def _executing(self, execution: Execution, held: Held, running: Running, asked: Pin, convert: Convert) -> Run[Any]:
+        work = asyncio.ensure_future(execution.conclude(held, running))
+        return self._following(UnderWay(running, work, asked, held), convert)
 
-    def _ended(self, running: Running, work: asyncio.Task[Ended]) -> None:
-        del self._under_way[running]
+    def _following(self, one: UnderWay, convert: Convert) -> Run[Any]:
+        self._under_way[one.running.id] = one
+        one.work.add_done_callback(partial(self._ended, one.running.id))
+        return one.seen(convert)
+
+    def _ended(self, run: str, work: asyncio.Future[Ended]) -> None:
+        del self._under_way[run]
         if not work.cancelled():
             work.exception()  # whoever waits is told; where nobody does, it is not reported as forgotten
 
@@ -307,9 +348,7 @@ class Session:
             return recorded(row.outcome, run, decode, convert)
         held = await kept.hold(row)
         running = execution.start(held, kept.options(held, chosen))
-        return await self._followed(
-            self._following(running, asyncio.ensure_future(execution.conclude(held, running)), held, convert)
-        )
+        return await self._followed(self._executing(execution, held, running, pin_of(row), convert))
 
     async def _followed(self, run: Run[Any]) -> Outcome[Any]:
         """The outcome; a task that is cancelled here cancels the run, and waits for its end."""

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable
 from decimal import Decimal
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
+import pydantic
 import pytest
 
 import ael
@@ -66,6 +69,107 @@ def test_a_refund_that_breaks_is_uncertain_and_never_made_again(tmp_path: Path) 
     outcome = ran(program, "refund", id="A-1")
     assert isinstance(outcome, ael.Uncertain)
     assert calls == [outcome.key]
+
+
+NEVER = """\
+permission mail.send
+
+service Mail {
+  send(text: String(max: 100)) -> Unit
+    needs mail.send
+    repeat never
+    timeout 60s
+}
+
+node main(text: String(max: 100)) -> Unit fails Uncertain
+  grants mail.send
+{ try Mail.send(text) }
+"""
+
+
+class _Mail:
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+        self.sent: list[str] = []
+
+    def send(self, text: str) -> None:
+        self.sent.append(text)
+        raise self.error
+
+
+@pytest.mark.feature("K26", "A8.5")
+@pytest.mark.parametrize("error", [TimeoutError(), ConnectionError(), ValueError("half sent")])
+def test_an_operation_of_python_that_breaks_is_uncertain_where_it_must_not_be_repeated(tmp_path: Path, error: Exception) -> None:
+    mail = _Mail(error)
+    program = loaded(tmp_path, main=NEVER, deploy="")
+    program.provide("Mail", mail)
+    outcome = ran(program, "main", text="hello")
+    assert isinstance(outcome, ael.Uncertain)
+    assert outcome.operation == "Mail.send"
+    assert mail.sent == ["hello"]
+
+
+class Amount(pydantic.BaseModel):
+    id: str
+
+    @pydantic.field_validator("id")
+    @classmethod
+    def known(cls, id: str) -> str:
+        if id == "A-0":
+            raise ValueError("no such order")
+        return id
+
+
+def test_a_class_that_refuses_an_argument_does_so_before_the_call(tmp_path: Path) -> None:
+    main = NEVER.replace("send(text: String(max: 100)) -> Unit", "send(text: Letter) -> Unit").replace(
+        "service", "record Letter { id: String(max: 20) }\n\nservice"
+    )
+    program = loaded(tmp_path, main=main.replace("(text: String(max: 100))", "(text: Letter)"), deploy="")
+    called: list[str] = []
+
+    class Mail:
+        def send(self, text: Amount) -> None:
+            called.append(text.id)
+
+    program.provide("Mail", Mail())
+    refused = ran(program, "main", text={"id": "A-0"})
+    assert isinstance(refused, ael.Faulted)
+    assert refused.kind is ael.FaultKind.BAD_ARGUMENTS
+    assert "no such order" in refused.message
+    assert called == []
+    assert ran(program, "main", text=Amount(id="A-1")).unwrap() is None
+    assert called == ["A-1"]
+
+
+def _logged(function: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(function)
+    def wrapper(*given: Any, **named: Any) -> Any:
+        return function(*given, **named)
+
+    return wrapper
+
+
+def _awaited(function: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(function)
+    async def wrapper(*given: Any, **named: Any) -> Any:
+        return function(*given, **named)
+
+    return wrapper
+
+
+async def _async(id: str, amount: Decimal, reason: str | None = None) -> str:
+    return id
+
+
+def _plain(id: str, amount: Decimal, reason: str | None = None) -> str:
+    return id
+
+
+@pytest.mark.parametrize("function", [_logged(_async), _logged(_plain), _awaited(_plain)])
+def test_wrapped_functions_are_called_as_what_they_are(tmp_path: Path, function: Callable[..., Any]) -> None:
+    program = loaded(tmp_path)
+    program.bind("refund_order", function)
+    assert ran(program, "refund", id="A-1").unwrap() == "A-1"
 
 
 class _Slow(Orders):

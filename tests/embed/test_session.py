@@ -288,6 +288,27 @@ def test_an_id_stands_for_one_run(tmp_path: Path) -> None:
     assert list(till.paid.values()) == [1]
 
 
+def test_a_request_that_comes_twice_at_once_is_one_run(tmp_path: Path) -> None:
+    async def go(durable: bool) -> None:
+        waiting = _Waiting()
+        async with shop(tmp_path, orders=waiting).open(durable=durable) as session:
+            input = {"id": "A-1"}
+            asked = [asyncio.ensure_future(session.run("order", input, run_id=f"o-{durable}")) for _ in range(3)]
+            await waiting.began.wait()
+            with pytest.raises(ael.RequestError, match="is under way already"):
+                session.start("order", input, run_id=f"o-{durable}")
+            with pytest.raises(ael.RequestError, match="is there already, with another"):
+                await session.run("order", {"id": "A-2"}, run_id=f"o-{durable}")
+            # One who goes away takes the run along only if it is theirs.
+            asked[2].cancel()
+            waiting.go.set()
+            assert [word(await one) for one in asked[:2]] == ["value", "value"]
+            assert list(waiting.keys.values()) == [1]
+
+    asyncio.run(go(True))
+    asyncio.run(go(False))
+
+
 @pytest.mark.feature("A12.15", "K26")
 def test_a_closed_session_leaves_its_kept_runs_to_the_next(tmp_path: Path) -> None:
     till = Till()
@@ -309,6 +330,34 @@ def test_a_closed_session_leaves_its_kept_runs_to_the_next(tmp_path: Path) -> No
     run, outcome = asyncio.run(begin())
     assert isinstance(outcome, ael.Suspended)
     asyncio.run(go_on(run))
+
+
+def test_a_session_works_beside_its_own_runs_until_it_is_closed(tmp_path: Path) -> None:
+    till = Till()
+
+    async def go() -> None:
+        async with shop(tmp_path, till=till).open() as session:
+            working = asyncio.ensure_future(session.work(slots=2))
+            await asyncio.sleep(0)
+            with pytest.raises(ael.RequestError, match="this session works already"):
+                await session.work()
+            parked = await session.run("much", {"id": "A-1", "amount": 500}, run_id="m-1")
+            assert isinstance(parked, ael.Suspended)
+            await session.decide("m-1", True)
+            while not till.paid:
+                await asyncio.sleep(0.01)
+        await working
+        async with shop(tmp_path, till=till).open() as session:
+            await session.work(until_idle=True)
+            assert (await session.resume("m-1")).unwrap() == "refunded 500 for A-1"
+            working = asyncio.ensure_future(session.work())
+            await asyncio.sleep(0)
+            working.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await working
+
+    asyncio.run(go())
+    assert list(till.paid.values()) == [1]
 
 
 def test_a_run_does_not_go_on_with_another_provider(tmp_path: Path) -> None:
