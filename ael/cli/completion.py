@@ -42,7 +42,7 @@ def _options(name: str) -> dict[str, str]:
 
 def _parser(name: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(add_help=True)
-    cast(Command, import_module(f"ael.cli.{name}")).add_arguments(parser)
+    cast(Command, import_module(f"ael.cli.{name.replace('-', '_')}")).add_arguments(parser)
     return parser
 
 

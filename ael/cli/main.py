@@ -25,6 +25,8 @@ COMMANDS = {
     "preview": "show the exact prompt, tools, size and price of a node before paying",
     "graph": "draw an agent: its nodes and edges",
     "build": "compile a program; `--emit python` shows the code",
+    "deploy": "check a deployment, and say what it binds",
+    "explain-access": "say who may do what in a deployment, by which layer, and why not",
     "explain": "explain a diagnostic code",
     "runs": "list runs, show what they did, decide what they wait for, go on with them",
     "worker": "take runs from the store and execute them, beside other workers",
@@ -73,7 +75,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    listing = "\n".join(f"  {name:<12} {text}" for name, text in COMMANDS.items())
+    listing = "\n".join(f"  {name:<15} {text}" for name, text in COMMANDS.items())
     return argparse.ArgumentParser(
         prog="ael",
         usage="ael COMMAND [options]",
@@ -115,7 +117,7 @@ def _apart(parser: argparse.ArgumentParser, words: list[str]) -> tuple[list[str]
 
 
 def _command(name: str, words: list[str]) -> int:
-    module = cast(Command, import_module(f"ael.cli.{name}"))
+    module = cast(Command, import_module(f"ael.cli.{name.replace('-', '_')}"))
     parser = argparse.ArgumentParser(
         prog=f"ael {name}",
         description=module.__doc__,

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from ael.check.model import NUMBERS
 from ael.check.model import PROVIDERS as DECLARABLE
-from ael.project.bind_state import ProgramState, construct, named, value
+from ael.project.bind_state import ProgramState, argument, construct, named, value
 from ael.project.deployment import ModelBinding, PriceEntry
 from ael.project.form import FORMS, prices, text_of
 from ael.project.literal import Construct, evaluate
@@ -43,7 +43,7 @@ def _connection(state: ProgramState, found: Construct, binding: n.Binding) -> tu
     key = settings.pop("key", None)
     for word, given in settings.items():
         with state.told():
-            _check_setting(word, given, binding)
+            _check_setting(word, given, argument(value(binding), word))
     if key is None:
         return own, None, settings
     if found.name in KEYLESS:
@@ -56,14 +56,14 @@ def _connection(state: ProgramState, found: Construct, binding: n.Binding) -> tu
     return own, secret, settings
 
 
-def _check_setting(word: str, given: object, binding: n.Binding) -> None:
+def _check_setting(word: str, given: object, place: n.Node) -> None:
     """A setting that AEL knows has the bounds that it has in a program."""
     if word not in NUMBERS:
         return
     low, high = NUMBERS[word]
     if not isinstance(given, int | Decimal) or isinstance(given, bool) or given < low or (high is not None and given > high):
         upto = f"from {low} to {high}" if high is not None else f"of at least {low}"
-        raise Wrong("AEL0814", f"`{word}` is a number {upto}", value(binding))
+        raise Wrong("AEL0814", f"`{word}` is a number {upto}", place)
 
 
 def price(state: ProgramState, binding: n.Binding) -> None:

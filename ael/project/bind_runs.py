@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from ael.project.bind_state import State, construct, value
+from ael.project.bind_state import State, argument, construct, value
 from ael.project.form import FORMS
 from ael.project.literal import Construct
 from ael.project.runs import RunsBinding
@@ -29,7 +29,10 @@ def runs(state: State, binding: n.Binding) -> None:
     """Where runs are kept, and how they are worked on."""
     found = construct(binding, ("sqlite", "postgres", "memory"))
     place = value(binding)
-    options = {word: _option(word, given, place) for word, given in found.named.items()}
+    options: dict[str, object] = {}
+    for word, given in found.named.items():
+        with state.told():
+            options[word] = _option(word, given, argument(place, word))
     made: dict[str, Any] = {"park_uncertain" if word == "uncertain" else word: given for word, given in options.items()}
     if made.get("redact") and made.get("evidence") != "redacted":
         note = "`full` shows every field, and `none` shows none"

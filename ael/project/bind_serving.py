@@ -9,7 +9,7 @@ from typing import Any
 from ael.check.basis import short
 from ael.data import replace
 from ael.project.bind_service import WIRE_SERVICE
-from ael.project.bind_state import ProgramState, construct, declared_node, dotted, matching, permissions, subject, value
+from ael.project.bind_state import ProgramState, argument, construct, declared_node, dotted, matching, permissions, subject, value
 from ael.project.bind_tenant import period_of, shared_budget
 from ael.project.form import FORMS, text_of
 from ael.project.literal import Construct, evaluate
@@ -62,14 +62,14 @@ def caller(state: ProgramState, binding: n.Binding) -> None:
     named = dict(found.named)
     tenant, concurrent = named.pop("tenant", DEFAULT_TENANT), named.pop("concurrent", None)
     if not isinstance(tenant, str) or not NAME.fullmatch(tenant):
-        state.report(Wrong("AEL0814", '`tenant` is a name: `tenant: "acme"`', place))
+        state.report(Wrong("AEL0814", '`tenant` is a name: `tenant: "acme"`', argument(place, "tenant")))
         tenant = DEFAULT_TENANT
     for word in named:
-        state.report(Wrong("AEL0814", f"`bearer` has no `{word}`", place, "it has `tenant` and `concurrent`"))
+        state.report(Wrong("AEL0814", f"`bearer` has no `{word}`", argument(place, word), "it has `tenant` and `concurrent`"))
     made = CallerBinding(subject(binding).text, secret, tenant)
     if concurrent is not None:
         with state.told():
-            made = replace(made, concurrent=_count("concurrent", concurrent, 1, place))
+            made = replace(made, concurrent=_count("concurrent", concurrent, 1, argument(place, "concurrent")))
     for clause in binding.clauses:
         with state.told():
             match clause:
@@ -94,7 +94,7 @@ def listen(state: ProgramState, binding: n.Binding) -> None:
     limits: dict[str, Any] = {}
     for word, given in found.named.items():
         with state.told():
-            limits[word] = _limit(word, given, value(binding))
+            limits[word] = _limit(word, given, argument(value(binding), word))
     state.listen = Listen(**limits)
 
 

@@ -174,6 +174,12 @@ def construct(binding: n.Binding, known: tuple[str, ...]) -> Construct:
     return found
 
 
+def argument(call: n.Expr, word: str) -> n.Node:
+    """Where a call says `word: …`, for what is wrong with it; the call itself where it does not."""
+    arguments = call.arguments if isinstance(call, n.Call) else ()
+    return next((one for one in arguments if one.name is not None and one.name.text == word), call)
+
+
 def subject(binding: n.Binding) -> n.Path:
     """What a line binds. Raises `Wrong`."""
     if binding.subject is None:

@@ -26,7 +26,7 @@ def reachable(program: CheckedProgram, entry: str, elsewhere: Collection[str] = 
         found.add(name)
         if name in elsewhere and name != entry:
             continue
-        open_names.extend(_direct(program, name))
+        open_names.extend(direct(program, name))
         service = name.rpartition(".")[0]
         if service in program.services and service not in elsewhere:
             open_names.extend(providers.get(service, ()))
@@ -51,7 +51,17 @@ def servers_of(program: CheckedProgram, names: frozenset[str] | None) -> tuple[s
     return tuple(sorted({remote.server for name in tools if (remote := program.tools[name].remote) is not None}))
 
 
-def _direct(program: CheckedProgram, name: str) -> Iterator[str]:
+def provided(program: CheckedProgram, provide: str, operation: str) -> Iterator[str]:
+    """What the body of an operation calls in the `provide` of this qualified name."""
+    module, declaration = program.declarations.get(provide) or program.declarations[f"provide {provide}"]
+    assert isinstance(declaration, n.ProvideDecl)
+    for function in declaration.functions:
+        if function.name.text == operation:
+            yield from _called(program, module, function)
+
+
+def direct(program: CheckedProgram, name: str) -> Iterator[str]:
+    """What the declaration `name` itself calls, offers to its model, or has as nodes; more than once where it does so."""
     if name in program.nodes:
         spec = program.nodes[name]
         yield from spec.tools
@@ -59,7 +69,10 @@ def _direct(program: CheckedProgram, name: str) -> Iterator[str]:
     declared = program.declarations.get(name)
     if declared is None:
         return
-    module, declaration = declared
+    yield from _called(program, *declared)
+
+
+def _called(program: CheckedProgram, module: str, declaration: n.Node) -> Iterator[str]:
     tables = program.modules[module].tables
     for node in n.walk(declaration):
         if isinstance(node, n.Call):

@@ -28,7 +28,7 @@ from ael.run.halt import Watchdog
 from ael.run.node import ModelNodePlan, time_is_up
 from ael.run.outcome import Outcome, Suspended, word_of
 from ael.run.park import Parked
-from ael.run.permission import Layer, Rights
+from ael.run.permission import Rights
 from ael.run.plans import Plans
 from ael.run.purse import Purse
 from ael.run.resume import resume
@@ -36,7 +36,7 @@ from ael.run.run import Run
 from ael.run.scope import Scope
 from ael.run.service import OperationPlan
 from ael.run.trace import Trace
-from ael.run.world import World, short
+from ael.run.world import Plan, World, short
 from ael.types.fault import Failure, Fault, FaultKind, Uncertain
 from ael.types.problem import DecodeError
 from ael.types.spec import BudgetSpec
@@ -161,7 +161,6 @@ class Engine:
         cost = budget.cost if budget.cost is not None or declared.cost is not None else defaults.cost
         limit = BudgetSpec(tokens, cost, time, budget.steps, budget.tool_calls)
         refused = self.access.refusal(options.tenant, options.caller)
-        layers = self.layers(options)
         header = Header(run_id, world.unit.digest, name, pinned, options.tenant, options.caller, clock.now(), options.deadline)
         diverged: Fault | None = None
         journal: RunJournal
@@ -186,7 +185,7 @@ class Engine:
             name,
             options.tenant,
             options.caller,
-            Rights("the run", None, layers),
+            self.rights(options),
             Account("the run", limit, options.tenant_account),
             deadline,
             journal,
@@ -203,10 +202,15 @@ class Engine:
         run.parks_uncertain = options.park and bindings.parks_uncertain
         return run, refused or diverged
 
-    def layers(self, options: Options) -> tuple[Layer, ...]:
-        """Everybody above a run's grants who has to grant a permission: tenant, caller, what the run keeps of its own, the operator."""
+    def rights(self, options: Options) -> Rights:
+        """What a run may do before any grants of its own: under its tenant, its caller, what it keeps of its own, and the operator."""
         kept = [layer for layer in (options.tenant_layer, options.caller_layer) if layer is not None]
-        return (*self.access.layers(options.tenant, options.caller), *kept, self.world.bindings.operator)
+        layers = (*self.access.layers(options.tenant, options.caller), *kept, self.world.bindings.operator)
+        return Rights("the run", None, layers)
+
+    def plan(self, name: str) -> Plan:
+        """What stands behind a qualified name. Raises the fault `Unavailable` for what cannot run here."""
+        return self._plans[name]
 
     async def _visit(self, run: Run, name: str, options: Options, problem: Fault | None) -> Outcome:
         async def work(scope: Scope) -> object:

@@ -19,6 +19,7 @@ from ael.run.loop import Visit
 from ael.run.message import system_text, user_text
 from ael.run.offer import Offered
 from ael.run.park import Parked
+from ael.run.permission import Rights
 from ael.run.ports import ModelProvider, OutputShape
 from ael.run.run import Run
 from ael.run.scope import Scope
@@ -51,6 +52,10 @@ class NodePlan:
         self.budget = budget
         self.seconds = None if budget.time is None else budget.time / 1000
 
+    def inner(self, rights: Rights) -> Rights:
+        """The rights that a visit has, called with `rights`."""
+        return rights.narrowed(self.holder, self.grants, self.name)
+
     async def call(self, frame: RunFrame, path: str, arguments: tuple[object, ...]) -> object:
         """From code, like a function."""
         return await self.visit(frame.scope, frame.depth, path, arguments)
@@ -67,7 +72,7 @@ class NodePlan:
         inner = Scope(
             run,
             self.name,
-            scope.rights.narrowed(self.holder, self.grants, self.name),
+            self.inner(scope.rights),
             account,
             deadline,
             scope.attempts,

@@ -14,6 +14,7 @@ from ael.run.call import CallPlan
 from ael.run.codec import InputCodec, ValueCodec, digest
 from ael.run.frame import RunFrame
 from ael.run.gate import bad_arguments, permission
+from ael.run.permission import Rights
 from ael.run.ports import StorePort
 from ael.run.scope import Scope
 from ael.run.step import Step
@@ -58,7 +59,7 @@ class Serving(CallPlan):
 class OperationPlan(Serving):
     """An operation of a service, provided in the process by AEL code."""
 
-    __slots__ = ("_body", "_grants", "_layers", "_missing", "_most", "_provider", "_running")
+    __slots__ = ("_body", "_grants", "_layers", "_missing", "_most", "_provider", "_running", "provider")
 
     def __init__(
         self,
@@ -89,6 +90,8 @@ class OperationPlan(Serving):
         )
         self._body: Callable[..., Coroutine[Any, Any, object]] | None = body
         self.runs_code = body is not None
+        self.provider = provider
+        """The qualified name of the `provide`, empty where none serves."""
         self._provider = f"the provider `{provider}`"
         self._grants = grants
         self._layers = (bindings.operator,)
@@ -98,9 +101,13 @@ class OperationPlan(Serving):
     def body(self, scope: Scope, path: str, depth: int, step: Step, arguments: dict[str, object]) -> Coroutine[Any, Any, object]:
         if self._body is None:
             raise Fault(FaultKind.UNAVAILABLE, self._missing or f"nothing provides `{self.short}` here", final=True)
-        scope.rights = scope.rights.replaced(self._provider, self._grants, self._layers)
+        scope.rights = self.inner(scope.rights)
         work = self._body(RunFrame(scope, path, step.key, depth + DEPTH), *self.input.positional(arguments))
         return work if self._most is None else self._bounded(work, self._most)
+
+    def inner(self, rights: Rights) -> Rights:
+        """The rights that the provider's body has, called with `rights`."""
+        return rights.replaced(self._provider, self._grants, self._layers)
 
     async def _bounded(self, work: Coroutine[Any, Any, object], most: int) -> object:
         """Run while fewer than `most` calls of this operation run; else it is unavailable, and says when to come again."""

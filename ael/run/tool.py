@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Coroutine
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from ael.journal.entry import Ending, Kind
 from ael.lower.unit import CompiledTool
@@ -190,7 +190,7 @@ class ToolPlan(CallPlan):
             rights = self._rights
             if rights is None or rights[0] is not scope.rights:
                 # The calls of one node have the same rights: narrowed once.
-                self._rights = rights = (scope.rights, scope.rights.narrowed(self._holder, self._grants))
+                self._rights = rights = (scope.rights, self.inner(scope.rights))
             scope.rights = rights[1]
             return self._body(RunFrame(scope, path, step.key, depth + DEPTH), *self.input.positional(arguments))
         if self._remote is not None:
@@ -198,6 +198,16 @@ class ToolPlan(CallPlan):
         if self._extern is None:
             raise Fault(FaultKind.UNAVAILABLE, f"`{self.short}` has no implementation here", final=True)
         return self._extern.run(scope, step, self.spec.permission, arguments)
+
+    def inner(self, rights: Rights) -> Rights:
+        """The rights that its body has, called with `rights`."""
+        return rights.narrowed(self._holder, self._grants)
+
+    @property
+    def approval(self) -> tuple[Literal["required", "conditional"] | None, str | None]:
+        """Whether a person has to say yes before it acts, always or under its declared condition, and the role that decides."""
+        kind: Literal["required", "conditional"] | None = "conditional" if self._conditional else None
+        return ("required" if self._required else kind), self._role
 
     async def prepare(self, scope: Scope, path: str) -> None:
         if self._remote is not None:

@@ -60,6 +60,7 @@ def test_an_unknown_option_is_bad_usage(ael: Ael, command: str) -> None:
         "preview": ["main.ael", "asks"],
         "mcp": ["list"],
         "runs": ["list"],
+        "deploy": ["check"],
         "serve": ["--mcp"],
     }.get(command, ["main.ael"])
     ael.write({"main.ael": f"{GOOD}\n{ASKS}"})

@@ -63,9 +63,9 @@ def test_limits_of_the_server(tmp_path: Path) -> None:
         ("caller a = bearer()", "AEL0814 1:12 a caller is known by a token"),
         ('caller a = basic("t")', "AEL0814 1:12 a `caller` line cannot have `basic` as its value"),
         ('caller a = bearer(secret("T"))', "AEL0831 1:12 the deployment has no secret `T`"),
-        ('caller a = bearer(secret("T"), nope: 1)', "AEL0814 1:12 `bearer` has no `nope`"),
-        ('caller a = bearer(secret("T"), concurrent: 0)', "AEL0814 1:12 `concurrent` is a whole number from 1"),
-        ('caller a = bearer(secret("T"), tenant: 3)', 'AEL0814 1:12 `tenant` is a name: `tenant: "acme"`'),
+        ('caller a = bearer(secret("T"), nope: 1)', "AEL0814 1:32 `bearer` has no `nope`"),
+        ('caller a = bearer(secret("T"), concurrent: 0)', "AEL0814 1:32 `concurrent` is a whole number from 1"),
+        ('caller a = bearer(secret("T"), tenant: 3)', 'AEL0814 1:32 `tenant` is a name: `tenant: "acme"`'),
         ('caller a = bearer(secret("T")) grants a.nope', "AEL0810 1:39 there is no permission `a.nope`"),
         ('caller a = bearer(secret("T")) budget time 3s', "AEL0814 1:39 there is no `time` here"),
         ('caller a = bearer(secret("T")) budget steps 3 per week', "AEL0814 1:32 there is no period `week`"),
@@ -74,18 +74,18 @@ def test_limits_of_the_server(tmp_path: Path) -> None:
             "AEL0814 1:32 the amounts of a caller's budget have the same period",
         ),
         ('caller a = bearer(secret("T")) timeout 3s', "AEL0814 1:32 a caller has `grants` and a `budget`"),
-        ("listen = http(nope: 3)", "AEL0814 1:10 `http` has no `nope`"),
-        ("listen = http(concurrent: 0)", "AEL0814 1:10 `concurrent` is a whole number from 1"),
-        ("listen = http(timeout: 3)", "AEL0814 1:10 `timeout` is a time, such as `60s`"),
-        ('listen = http(hosts: "a")', "AEL0814 1:10 `hosts` is a list of texts"),
+        ("listen = http(nope: 3)", "AEL0814 1:15 `http` has no `nope`"),
+        ("listen = http(concurrent: 0)", "AEL0814 1:15 `concurrent` is a whole number from 1"),
+        ("listen = http(timeout: 3)", "AEL0814 1:15 `timeout` is a time, such as `60s`"),
+        ('listen = http(hosts: "a")', "AEL0814 1:15 `hosts` is a list of texts"),
         (
             'listen = http(hosts: ["https://a"])',
-            'AEL0814 1:10 a host is a name, with a port where it has one: `"agents.example.com"`',
+            'AEL0814 1:15 a host is a name, with a port where it has one: `"agents.example.com"`',
         ),
         *(
             (
                 f'listen = http(origins: ["{origin}"])',
-                'AEL0814 1:10 an origin is a scheme and a host: `"https://app.example.com"`',
+                'AEL0814 1:15 an origin is a scheme and a host: `"https://app.example.com"`',
             )
             for origin in (
                 "a",
