@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.mutation import agents, connections, decoder, durable, language, loop, provider, secrets, servers, whatif
+from tests.mutation import agents, connections, decoder, durable, embedding, language, loop, provider, secrets, servers, whatif
 
 KINDS = frozenset(f"K{number:02}" for number in (*range(1, 17), 18, 19, 21, 22, 23, *range(25, 51), 53))
 """What the language and its run time so far have to exclude."""
@@ -18,4 +18,5 @@ MUTATIONS = (
     *whatif.MUTATIONS,
     *agents.MUTATIONS,
     *language.MUTATIONS,
+    *embedding.MUTATIONS,
 )
