@@ -17,7 +17,7 @@ from ael.check.program import Local
 from ael.check.summary import TAINTED, Shared, Summary
 from ael.data import dataclass, field
 from ael.syntax import nodes as n
-from ael.types.agent import FINISH, START, AgentSpec, EdgeSpec
+from ael.types.agent import FINISH, START, AgentSpec
 from ael.types.signature import Effects, Signature
 from ael.types.spec import NodeSpec
 
@@ -61,14 +61,7 @@ def _visited(scope: ModuleScope, node: n.AgentDecl) -> tuple[tuple[n.Name, str],
 def spec(context: Context, draft: Draft, signature: Signature) -> NodeSpec:
     """The finished facts of an agent, which is visited as a node is."""
     tables = draft.scope.tables
-    edges: list[EdgeSpec] = []
-    for edge in draft.node.edges:
-        info = tables.edges[edge]
-        sources = tuple(dict.fromkeys(name.text for name in edge.sources))
-        choice = edge.condition is not None or edge.otherwise or (edge.limit is not None and not edge.target.each)
-        joined = edge.joined and len(sources) > 1
-        edges.append(EdgeSpec(sources, joined, edge.target.name.text, info.each, choice, edge.otherwise, info.errors, info.limit))
-    agent = AgentSpec(dict(tables.visited.get(draft.node, {})), tuple(edges))
+    agent = AgentSpec(dict(tables.visited.get(draft.node, {})), tuple(tables.edges[edge].spec for edge in draft.node.edges))
     grants = context.closure(draft.grants)
     return NodeSpec(draft.symbol.name, signature, doc(draft.node.doc), grants, budget=draft.budget.spec(), agent=agent)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from ael.check.checker import DISCARD, NEVER, UNIT, UNKNOWN, Body, Checker
-from ael.check.edge import check_agent
 from ael.check.enter import enter, parameters_of
 from ael.check.exhaustive import TooLarge
 from ael.check.failure import check_model_node, short
@@ -217,6 +216,9 @@ def _agent(c: Checker, node: n.AgentDecl) -> None:
         return
     for parameter in node.parameters:
         _default(c, parameter)
+    # Loaded by programs that have agents.
+    from ael.check.edge import check_agent
+
     check_agent(c, node, name, signature)
 
 

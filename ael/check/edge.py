@@ -19,7 +19,7 @@ from ael.check.narrow import facts
 from ael.check.program import EdgeInfo, Local
 from ael.check.route import arrived
 from ael.check.wiring import check_wiring, way_without
-from ael.data import dataclass
+from ael.data import dataclass, replace
 from ael.syntax import nodes as n
 from ael.types.agent import FINISH, START, EdgeSpec, Routes, join_of, routes
 from ael.types.signature import Signature
@@ -185,22 +185,21 @@ def _edge(
     if target != FINISH and signature is None:
         for argument in edge.target.arguments or ():
             c.infer(argument.value)
-        return EdgeInfo(qualified, (), errors=spec.errors, limit=spec.limit)
+        return EdgeInfo(spec, qualified)
     wanted = _wanted(agent) if signature is None else wanted_of(signature.parameters)
     if edge.target.arguments is None:
-        return EdgeInfo(qualified, (), _passes(c, agent, edge, spec, wanted), None, spec.errors, spec.limit)
+        return EdgeInfo(spec, qualified, passes=_passes(c, agent, edge, spec, wanted))
     call = n.Call(edge.target.span, n.Reference(edge.target.name.span, edge.target.name), edge.target.arguments)
     arguments, fine = assign(c, call, f"`{target}`", wanted)
-    each: int | None = None
     if not fine:
         look_at_all(c, call)
     elif edge.target.each:
-        each = _each(c, edge, arguments, wanted)
+        spec = replace(spec, each=_each(c, edge, arguments, wanted))
     else:
         if signature is None and agent.node.result is not None:
             c.origin = (agent.signature.result, "", agent.node.result.span)
         check_all(c, arguments, wanted, "" if signature is None else signature.name)
-    return EdgeInfo(qualified, arguments, False, each, spec.errors, spec.limit)
+    return EdgeInfo(spec, qualified, arguments)
 
 
 def _wanted(agent: Agent) -> list[Wanted]:

@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 from ael.data import dataclass, field
 from ael.syntax import nodes as n
+from ael.types.agent import EdgeSpec
 from ael.types.definition import Definition
 from ael.types.signature import Effects, Signature
 from ael.types.spec import (
@@ -95,17 +96,14 @@ class PatternInfo:
 class EdgeInfo:
     """What an edge of an agent means.
 
-    `arguments` are those of its target in parameter order, None where the default or absence holds; for `finish` the one value. `passes`:
-    nothing is written, and what the source gave is the one argument. `target` is qualified, "" for `finish`. `each`, `errors` and `limit`
-    as in `ael.types.agent.EdgeSpec`.
+    `target` is qualified, "" for `finish`. `arguments` are those of its target in parameter order, None where the default or absence
+    holds; for `finish` the one value. `passes`: nothing is written, and what the source gave is the one argument.
     """
 
+    spec: EdgeSpec
     target: str
-    arguments: tuple[n.Expr | None, ...]
+    arguments: tuple[n.Expr | None, ...] = ()
     passes: bool = False
-    each: int | None = None
-    errors: tuple[str, ...] = ()
-    limit: int | None = None
 
 
 @dataclass

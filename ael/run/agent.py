@@ -7,6 +7,7 @@ over its journal takes the same way.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from ael.lower.unit import CompiledNode
@@ -87,6 +88,7 @@ class Walk:
         "_plan",
         "_result",
         "_resumed",
+        "_room",
         "_run",
         "_scope",
         "_taken",
@@ -108,6 +110,7 @@ class Walk:
         self._live = 0
         """Branches that are under way, those that wait for room included."""
         self._resumed: list[Branch] = []
+        self._room = asyncio.Semaphore(ROOM)
         self._result: list[object] = []
 
     async def run(self) -> object:
@@ -128,7 +131,7 @@ class Walk:
     # --- branches ---------------------------------------------------------------------------------------------------------
 
     async def _together(self, ready: Sequence[Branch]) -> None:
-        """Several branches beside each other, the first ones first; the failure of one cancels the others."""
+        """Several branches beside each other; the failure of one cancels the others. What waits for room gets it in its order."""
 
         def bound(branch: Branch) -> Callable[[], Awaitable[None]]:
             return lambda: self._follow(branch)
@@ -136,14 +139,15 @@ class Walk:
         run, lost = self._run, len(self._run.lost)
         parts = [bound(branch) for branch in ready]
         try:
-            await branches(parts, run.workers, run.clear, ROOM, replays=run.journal.continued)
+            await branches(parts, run.workers, run.clear, replays=run.journal.continued)
         except (Failure, Fault) as failure:
             raise self._lost_in(f"{self._path}/", lost, failure) from None
 
     async def _follow(self, branch: Branch) -> None:
         """Follow a branch until it ends, waits for others, or is the only one that is left."""
         while True:
-            ready = await self._step(branch)
+            async with self._room:
+                ready = await self._step(branch)
             self._live += len(ready) - 1
             if not ready:
                 return

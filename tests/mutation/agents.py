@@ -84,6 +84,14 @@ MUTATIONS = (
     ),
     Mutation(
         "K39",
+        "the room that branches share",
+        AGENT,
+        "            async with self._room:\n                ready = await self._step(branch)",
+        "            ready = await self._step(branch)",
+        f"{VISITS}test_branches_of_branches_share_the_room",
+    ),
+    Mutation(
+        "K39",
         "the cancel that no edge meets",
         AGENT,
         "        case Fault(kind=FaultKind.CANCELLED):\n            return False",

@@ -98,6 +98,28 @@ def test_four_branches_run_at_once_and_the_others_in_their_order() -> None:
     assert crowd.came == [0, 1, 2, 3, 4, 5]
 
 
+def test_branches_of_branches_share_the_room() -> None:
+    """Three branches that each part in two are six, of which four run at once."""
+    firsts = ["one", "two", "three"]
+    edges = ["edge start -> one(0)", "edge start -> two(1)", "edge start -> three(2)"]
+    declared, ends = [], []
+    for at, first in enumerate(firsts):
+        for part in ("a", "b"):
+            name = f"{first}_{part}"
+            declared.append(f"node {name}(n: Int) -> Int  grants a.use {{ act(n) }}")
+            edges.append(f"edge {first} -> {name}({10 * at + (1 if part == 'a' else 2) + 10})")
+            ends.append(name)
+    body = "\n".join(f"  {edge}" for edge in [*edges, f"edge {' & '.join(ends)} -> finish({' + '.join(ends)})"])
+    text = "\n".join(declared) + f"\nagent main() -> Int\n  grants a.use\n{{\n{body}\n}}\n"
+    crowd = Crowd(6, 4)
+
+    async def act(n: int) -> int:
+        return await crowd(n) if n >= 10 else n
+
+    assert value_of(run(engine(compiled(text), externs=outside(act)), "main")) == 129
+    assert crowd.highest == 4
+
+
 EACH = """
 agent main(items: List<Int>) -> List<Int>
   grants a.use
