@@ -13,6 +13,7 @@ from ael.durable.decide import Open, waiting
 from ael.hosting.masking import masker_of
 from ael.journal.content import outcome_outline
 from ael.journal.durable import RunRow, RunState
+from ael.run.bindings import system_user
 
 LATE = 0.75
 """The part of its time after which an approval is marked as late."""
@@ -34,6 +35,8 @@ async def approvals(args: argparse.Namespace) -> int:
     """`ael runs approvals`."""
     async with opened_with(args.path, args.deploy) as (store, deployment):
         asked = await waiting(store, tenant=args.tenant, most=args.limit, limit=deployment.runs.approval)
+        for run in dict.fromkeys(one.run for one in asked):
+            await store.read_by(run, system_user(), "ael runs approvals")
     now, masker = time.time(), masker_of(deployment)
     if args.format == "json":
         print(json_text(masker.value([open_json(one, now) for one in asked])))

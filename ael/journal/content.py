@@ -8,15 +8,19 @@ run that can go on needs its content; one that has ended does not.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from ael.journal import form
+from ael.journal.durable import StoreError
 from ael.journal.entry import Ending, Entry, Kind, State
-from ael.journal.journal import kept, number
+from ael.journal.journal import COLUMNS, from_row
 from ael.journal.schema import BITS
 from ael.journal.writer import Connection
 
 FORGOTTEN = "forgotten"
 """Of what a run is pinned to: when its content was forgotten, in seconds since the epoch."""
+AT_ONCE = 50
+"""Runs whose content is forgotten in one transaction: no run waits long for it."""
 _TURN = ("usage", "failed", "attempts", "paid", "stop", "model", "cut", "kind")
 _OUTCOME = ("outcome", "spent", "kind", "error", "operation", "key", "step")
 _GONE = b"null"
@@ -24,28 +28,51 @@ _GONE = b"null"
 
 
 def forget(db: Connection, before: float) -> int:
-    """Forget the content of runs that ended before a time; how many. Dead runs keep theirs, since they can be revived."""
-    found = db.rows("SELECT run, outcome FROM ael_run WHERE state = 'ended' AND ended < ? AND input <> ?", before, _GONE)
-    for run, outcome in found:
-        for seq, entry in kept(db, run):
-            left = outline(entry)
-            if left.value != entry.value:
-                data = None if left.value is None else form.write(left.value)
-                db.change("UPDATE ael_record SET value = ? WHERE place = ?", data, (number(db, run) << BITS) | seq)
-        pinned = form.read(bytes(db.rows("SELECT pinned FROM ael_run WHERE run = ?", run)[0][0]))
-        left_pinned = {**(pinned if isinstance(pinned, dict) else {}), FORGOTTEN: db.now()}
-        fork = left_pinned.get("fork")
-        if isinstance(fork, dict):
-            left_pinned["fork"] = {
-                **fork,
-                "record": [],
-                "changes": [str(one).partition("=")[0] for one in fork.get("changes", ())],
-            }
-        told = None if outcome is None else form.write(outcome_outline(form.read(bytes(outcome))))
-        db.change(
-            "UPDATE ael_run SET input = ?, pinned = ?, outcome = ? WHERE run = ?", _GONE, form.write(left_pinned), told, run
-        )
+    """Forget the content of some runs that ended before a time; how many, 0 when none is left.
+
+    Dead runs keep theirs, since they can be revived.
+    """
+    query = "SELECT run, number, outcome, pinned FROM ael_run WHERE state = 'ended' AND ended < ? AND input <> ? ORDER BY ended LIMIT ?"
+    found = db.rows(query, before, _GONE, AT_ONCE)
+    for run, number, outcome, pinned in found:
+        for seq, *row in db.rows(_CONTENT, run):
+            left = _outline_of(tuple(row))
+            data = None if left is None else form.write(left)
+            db.change("UPDATE ael_record SET value = ? WHERE place = ?", data, (int(number) << BITS) | int(seq))
+        # A decision that came too late was never read.
+        db.change("DELETE FROM ael_signal WHERE run = ?", run)
+        told = None if outcome is None else form.write(outcome_outline(_read(outcome)))
+        kept = {**_without_record(_read(pinned)), FORGOTTEN: db.now()}
+        change = "UPDATE ael_run SET input = ?, pinned = ?, outcome = ?, cancel = NULL WHERE run = ?"
+        db.change(change, _GONE, form.write(kept), told, run)
     return len(found)
+
+
+_CONTENT = f"SELECT seq, {COLUMNS} FROM ael_entry WHERE run = ? AND value IS NOT NULL"
+
+
+def _outline_of(row: tuple[Any, ...]) -> object:
+    """What is left of the value of a record; of one that cannot be read, nothing."""
+    try:
+        return _left(from_row(row))
+    except StoreError:
+        return None
+
+
+def _read(data: Any) -> object:
+    try:
+        return form.read(bytes(data))
+    except form.FormError:
+        return None
+
+
+def _without_record(pinned: object) -> dict[str, object]:
+    """What a run is pinned to, without the calls of its original that a fork serves, and what was changed in it."""
+    kept = dict(pinned) if isinstance(pinned, dict) else {}
+    fork = kept.get("fork")
+    if isinstance(fork, dict):
+        kept["fork"] = {**fork, "record": [], "changes": [str(one).partition("=")[0] for one in fork.get("changes", ())]}
+    return kept
 
 
 def outline(entry: Entry) -> Entry:

@@ -58,8 +58,16 @@ class DatabaseStore:
     async def claim(
         self, owner: str, programs: Collection[str], slots: int, lease: float, tenants: Mapping[str, int] | None = None
     ) -> Sequence[Held]:
-        claimed = await self._writer.submit(lambda db: runs.claim(db, owner, programs, slots, lease, tenants or {}))
-        return [self._held(one) for one in claimed]
+        before: dict[str, int] = {}
+
+        def work(db: Connection) -> list[runs.Claimed]:
+            # Done again where the connection broke: what the commit took all the same is this worker's, and nobody else's to find.
+            mine = runs.regain(db, owner, before)
+            found = [*mine, *runs.claim(db, owner, programs, slots - len(mine), lease, tenants or {})]
+            before.update({row.header.run: row.epoch for row, *_ in found})
+            return found
+
+        return [self._held(one) for one in await self._writer.submit(work)]
 
     def _held(self, claimed: runs.Claimed) -> Held:
         row, input, pinned, entries = claimed
@@ -138,7 +146,10 @@ class DatabaseStore:
         return await self._writer.submit(lambda db: runs.prune(db, before, keep))
 
     async def forget_content(self, before: float) -> int:
-        return await self._writer.submit(lambda db: content.forget(db, before))
+        count = 0
+        while done := await self._writer.submit(lambda db: content.forget(db, before)):
+            count += done
+        return count
 
     async def close(self) -> None:
         await self._writer.close()

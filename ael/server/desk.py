@@ -32,6 +32,8 @@ from ael.types.json import JsonError, read
 MAX_BODY = 256 * 1024
 BODY_SECONDS = 20.0
 """How long a request's body may take to arrive."""
+_SEEN = 10_000
+"""Readers and runs that are remembered."""
 _WORDS = frozenset({"approved", "reason", "arguments", "step"})
 
 
@@ -47,7 +49,7 @@ class _Refused(Exception):
 class Desk:
     """The ASGI application. `limit`: the seconds that a person has; `decided` is called after each decision, `now` gives the time.
 
-    `masker` masks what is shown; what is called is what was proposed.
+    `masker` masks what is shown; what is called is what was proposed. `seen`: who has read the approvals of which run from here.
     """
 
     store: DurableStore
@@ -58,6 +60,7 @@ class Desk:
     decided: Callable[[], None]
     streams: Streams
     masker: Masker = field(default_factory=lambda: Masker(()))
+    seen: set[tuple[str, str]] = field(default_factory=set)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -99,7 +102,9 @@ class Desk:
         match (scope["method"], path):
             case ("GET", ["approvals"]):
                 found = await waiting(self.store, tenant=caller.tenant, limit=self.limit)
-                return self.masker.value([_told(one) for one in found if one.kind == "approval"])
+                asked = [one for one in found if one.kind == "approval"]
+                await self._noted(caller, {one.run for one in asked})
+                return self.masker.value([_told(one) for one in asked])
             case ("GET", ["runs", run]):
                 return told_of(await self._row(caller, run))
             case ("POST", ["runs", run, "decision"]):
@@ -126,6 +131,15 @@ class Desk:
             raise _Refused(400, "`Last-Event-ID` is the `id` of an event of this stream") from None
         except TooMany as full:
             raise _Refused(503, str(full), (b"retry-after", b"10")) from None
+
+    async def _noted(self, caller: Caller, runs: set[str]) -> None:
+        """Record who reads what runs are about: once each, since whoever decides looks again and again."""
+        if len(self.seen) > _SEEN:
+            self.seen.clear()
+        for run in sorted(runs):
+            if (caller.name, run) not in self.seen:
+                await self.store.read_by(run, caller.name, "GET /approvals")
+                self.seen.add((caller.name, run))
 
     async def _decide(self, caller: Caller, run: str, said: dict[str, object]) -> object:
         approved, reason = said.get("approved"), said.get("reason", "")

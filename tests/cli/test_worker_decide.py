@@ -98,9 +98,12 @@ def test_a_secret_is_masked_where_a_caller_decides_and_not_in_what_is_called(ael
     run = parked(ael, TOKENS["EVE_TOKEN"])
     with deciding(ael) as (ask, terminal):
         assert [one["arguments"] for one in ask("GET", "/approvals")[1]] == [{"order": "***", "amount": "50.0"}]
+        assert ask("GET", "/approvals")[0] == 200
         assert ask("POST", f"/runs/{run}/decision", {"approved": True})[0] == 200
         terminal.until(f"{run} ended: value")
     assert booked(ael) == 2
+    read = ael("trace", run, "--readers").out.splitlines()[1:]
+    assert [line.split()[2:] for line in read] == [["ann", "GET", "/approvals"]], "once, however often somebody looks"
 
 
 def test_without_callers_nobody_decides_over_http(ael: Ael) -> None:

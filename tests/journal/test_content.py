@@ -8,7 +8,7 @@ import pytest
 
 from ael.data import replace
 from ael.durable.execute import Execution, new_owner
-from ael.journal.content import FORGOTTEN
+from ael.journal.content import FORGOTTEN, forget
 from ael.journal.database import DatabaseStore
 from ael.journal.durable import RunState
 from ael.journal.entry import Ending, Entry, Kind, State
@@ -65,6 +65,7 @@ def _bytes(place: Place, run: str) -> bytes:
     try:
         database.begin()
         rows = [
+            *database.rows("SELECT * FROM ael_signal WHERE run = ?", run),
             *database.rows("SELECT * FROM ael_entry WHERE run = ?", run),
             *database.rows("SELECT * FROM ael_run WHERE run = ?", run),
         ]
@@ -149,6 +150,30 @@ def test_what_can_go_on_keeps_its_content(place: Place) -> None:
         assert value_of(await on.conclude(held, on.start(held))) == "went on"
 
     place.run(body)
+
+
+@pytest.mark.feature("A16.6", "K29")
+def test_many_runs_are_forgotten_a_few_at_a_time_and_a_damaged_one_holds_up_none(place: Place) -> None:
+    async def body(store: DatabaseStore) -> None:
+        for number in range(5):
+            await _run(store, f"r{number}", _boss())
+        database = place.database()
+        try:
+            database.begin()
+            database.change("UPDATE ael_record SET value = ? WHERE value IS NOT NULL AND path = 'main/turn1'", b"{broken")
+            database.commit()
+            database.begin()
+            assert [forget(database, time.time() + 60), forget(database, time.time() + 60)] == [2, 2]
+            database.commit()
+        finally:
+            database.close()
+        assert await store.forget_content(time.time() + 60) == 1
+        for number in range(5):
+            assert WORD.encode() not in _bytes(place, f"r{number}")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ael.journal.content.AT_ONCE", 2)
+        place.run(body)
 
 
 @pytest.mark.feature("A16.6")
