@@ -120,10 +120,20 @@ def _take(db: Connection, run: str, epoch: int, owner: str, until: float) -> Cla
     if not taken:
         return None
     _take_in(db, run, epoch + 1)
+    return _whole(db, run)
+
+
+def _whole(db: Connection, run: str) -> Claimed:
     row, found = find(db, run), given(db, run)
     if row is None or found is None:
         raise Damaged(f"the run {run} is damaged")
     return row, *found, kept(db, run)
+
+
+def regain(db: Connection, owner: str, epochs: Mapping[str, int]) -> list[Claimed]:
+    """Those of these claims that hold: for a worker that did not hear of their commit."""
+    query = "SELECT 1 FROM ael_run WHERE run = ? AND epoch = ? AND owner = ? AND state = 'running'"
+    return [_whole(db, run) for run, epoch in epochs.items() if db.rows(query, run, epoch, owner)]
 
 
 def _bury(db: Connection, run: str, why: str) -> None:

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from ael.journal.database import DatabaseStore
-from ael.journal.durable import Fenced
+from ael.journal.durable import Fenced, StoreError
 from ael.journal.entry import Ending, Entry, Kind, State
 from ael.journal.postgres import PostgresDatabase
 from ael.journal.sqlite import SqliteDatabase
@@ -44,6 +44,8 @@ async def main(kind: str, where: str, run: str, lease: float, most: int) -> None
         print("finished", flush=True)
     except Fenced:
         print("fenced", flush=True)
+    except StoreError as error:
+        print("failed", error, flush=True)
     await store.close()
 
 
