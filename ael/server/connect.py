@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from urllib.parse import unquote
 
+from ael.net.decompress import decoder_for
+from ael.net.failure import NetError, NetKind
 from ael.run.ports import Clock
 from ael.server.caller import Caller
 from ael.server.dispatch import Dispatch, Incoming, Reply
@@ -61,8 +63,12 @@ class Connect:
                 raise Refused(404, "nothing is served by this path")
             if scope["method"] != "POST":
                 raise Refused(405, "a method is called with POST", (("allow", "POST"),))
+            if headers.get("content-type", [""])[0].partition(";")[0].strip().lower() != "application/json":
+                raise Refused(415, "a method is called with `application/json`", (("accept-post", "application/json"),))
             request = self._request(caller, method, headers)
-            request.body = await self._guard.body(headers, receive)
+            request.body = _unpacked(
+                headers, await self._guard.body(headers, receive, encodings=("identity", "gzip")), self._guard.listen.body
+            )
         except Refused as refused:
             code = _CODES.get(refused.status, "invalid_argument")
             await _send(send, refused.status, error(code, refused.message), refused.headers)
@@ -183,6 +189,20 @@ def _one(headers: Mapping[str, list[str]], name: str, form: re.Pattern[str] | No
     if len(given) > 1 or (form is not None and not form.fullmatch(given[0])):
         raise Refused(400, f"the header `{name}` is not as it should be")
     return given[0]
+
+
+def _unpacked(headers: Mapping[str, list[str]], body: bytes, most: int) -> bytes:
+    """The body without its compression, at most so many bytes of it (K42). Raises `Refused`."""
+    try:
+        decoder = decoder_for(headers.get("content-encoding", ["identity"])[0].encode("latin-1"))
+        if decoder is None:
+            return body
+        data = decoder.feed(body, most)
+    except NetError as problem:
+        raise Refused(413 if problem.kind is NetKind.TOO_LARGE else 400, "the body's compression is not taken") from None
+    if not decoder.finished:
+        raise Refused(400, "the body's compression is not whole")
+    return data
 
 
 async def _left(receive: Receive) -> None:

@@ -131,12 +131,17 @@ class Guard:
 
     # --- the body -----------------------------------------------------------------------------------------------------
 
-    async def body(self, headers: Mapping[str, list[str]], receive: Receive) -> bytes:
-        """The body, whole, within its size and its time. Raises `Refused`."""
+    async def body(
+        self, headers: Mapping[str, list[str]], receive: Receive, *, encodings: tuple[str, ...] = ("identity",)
+    ) -> bytes:
+        """The body as it came, whole, within its size and its time; `encodings` are those that are taken. Raises `Refused`."""
         limit = self.listen.body
         close = (("connection", "close"),)
-        if headers.get("content-encoding", ["identity"]) != ["identity"]:
-            raise Refused(415, "a request body is not compressed", close)
+        if headers.get("content-encoding", ["identity"]) not in [[one] for one in encodings]:
+            said = (
+                "a request body is not compressed" if len(encodings) == 1 else f"a request body is one of {', '.join(encodings)}"
+            )
+            raise Refused(415, said, close)
         kind = headers.get("content-type", [""])[0].partition(";")[0].strip().lower()
         if kind != "application/json":
             raise Refused(415, "a request body is `application/json`", close)

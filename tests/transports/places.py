@@ -114,6 +114,7 @@ def opened_in(folder: Path, main: str, deploy: str) -> Opened:
 @asynccontextmanager
 async def serving(folder: Path, main: str, deploy: str = "", **named: Any) -> AsyncIterator[tuple[Alone, int, Stop]]:
     """The program behind HTTPS (without TLS, on loopback), on a free port, until the block ends."""
+    sys.modules.pop("outside", None)
     os.environ["ORDERS_TOKEN"] = TOKEN
     opened = opened_in(folder, main, SERVER + deploy)
     alone = prepare(opened)
