@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from tests.mutation import agents, connections, decoder, durable, embedding, language, loop, provider, secrets, servers, whatif
+from tests.mutation import (
+    again,
+    agents,
+    connections,
+    decoder,
+    durable,
+    embedding,
+    language,
+    loop,
+    provider,
+    secrets,
+    servers,
+    whatif,
+)
 
 KINDS = frozenset(f"K{number:02}" for number in (*range(1, 17), 18, 19, 21, 22, 23, *range(25, 51), 53))
 """What the language and its run time so far have to exclude."""
@@ -15,6 +28,7 @@ MUTATIONS = (
     *servers.MUTATIONS,
     *connections.MUTATIONS,
     *durable.MUTATIONS,
+    *again.MUTATIONS,
     *whatif.MUTATIONS,
     *agents.MUTATIONS,
     *language.MUTATIONS,

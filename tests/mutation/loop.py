@@ -158,9 +158,9 @@ MUTATIONS = (
         "K05",
         "the answer of a call that was given up",
         "ael/run/call.py",
-        '                step.fail(Fault(FaultKind.CANCELLED, f"`{self.short}` was given up while it ran"))\n',
-        "",
-        RUN + "test_every_proposal_is_answered_once_when_a_run_is_cancelled",
+        '                step.give_up(Fault(FaultKind.CANCELLED, f"`{self.short}` was given up while it ran"), limit)\n',
+        "                pass\n",
+        RUN + "test_what_was_cut_off_is_cut_off_in_the_same_place_in_every_life",
     ),
     Mutation(
         "K06",
@@ -346,8 +346,8 @@ MUTATIONS = (
         "K39",
         "the cancel of the branches beside one that failed",
         "ael/run/parallel.py",
-        "                        if task is not asyncio.current_task():\n                            task.cancel()\n",
-        "                        pass\n",
+        "                    for task in others:\n                        task.cancel()\n",
+        "",
         RUN + "test_the_branches_beside_a_failure_are_cancelled",
     ),
     Mutation(
