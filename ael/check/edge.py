@@ -182,7 +182,9 @@ def _edge(
     target = edge.target.name.text
     signature = agent.nodes.get(target)
     qualified = c.tables.visited[agent.node].get(target, "")
-    if target != FINISH and signature is None:
+    if target == FINISH and edge.target.each:
+        c.report("AEL1311", "`each` leads to a node, not to `finish`", edge.target.span)
+    if signature is None and (target != FINISH or edge.target.each):
         for argument in edge.target.arguments or ():
             c.infer(argument.value)
         return EdgeInfo(spec, qualified)
@@ -259,11 +261,8 @@ def _surely(c: Checker, agent: Agent, edge: n.Edge, e: n.Expr, there: frozenset[
 def _passes(c: Checker, agent: Agent, edge: n.Edge, spec: EdgeSpec, wanted: Sequence[Wanted]) -> bool:
     """An edge without arguments hands on what its source gave; whether there is anything to hand on."""
     target = spec.target
-    if edge.target.each and target != FINISH:
+    if edge.target.each:
         c.report("AEL1311", f"`each` says over which list it goes: `each {target}(…)`", edge.target.span)
-        return False
-    if target == FINISH and edge.target.each:
-        c.report("AEL1311", "`each` leads to a node, not to `finish`", edge.target.span)
         return False
     if not wanted:
         return False
@@ -302,9 +301,6 @@ def _given(c: Checker, agent: Agent, edge: n.Edge, source: str, target: str) -> 
 def _each(c: Checker, edge: n.Edge, arguments: Sequence[n.Expr | None], wanted: Sequence[Wanted]) -> int | None:
     """Check the arguments of an `each`; gives the place of the one that is a list. The others are the same for each visit."""
     target = edge.target.name.text
-    if target == FINISH:
-        c.report("AEL1311", "`each` leads to a node, not to `finish`", edge.target.span)
-        return None
     given = [at for at, value in enumerate(arguments) if value is not None]
     if len(given) == 1:
         value = arguments[given[0]]

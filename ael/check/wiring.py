@@ -66,7 +66,7 @@ def _mixed(
             message = f"`{point}` takes one of its edges, and this one does not say when: `when …` or `otherwise`"
             c.report("AEL1307", message, edge.span, labels=labels)
     for join in found.arrives.get(point, ()):
-        number = next(way.edge for way in found.exits[join])
+        number = next(way.edge for way in (*found.exits.get(join, ()), *found.errors.get(join, ())))
         if number not in told:
             told.add(number)
             message = f"`{point}` takes one of its edges, and `{join}` would wait for it whichever that is"
