@@ -39,11 +39,14 @@ def _compared(entries: Sequence[Entry]) -> dict[str, Effect]:
 
 
 def form(effect: Effect) -> dict[str, object]:
-    """What counts of an effect: what was asked, and how it was answered. Not when, and not under which key."""
+    """What counts of an effect: what was asked, and how it was answered. Not when, and not under which key or id."""
     first, last = effect[0], effect[-1]
     value = last.value
     if last.kind is Kind.MODEL and isinstance(value, Mapping):
         value = {word: value[word] for word in ("text", "calls", "final", "stop", "model") if word in value}
+        if "calls" in value:
+            # The ids of calls are new with each turn.
+            value["calls"] = [list(call[1:]) for call in value["calls"]]
     return {
         "target": last.target,
         "arguments": first.value if first.state is State.PROPOSED else None,
