@@ -18,8 +18,14 @@ Claimed = tuple[RunRow, object, Mapping[str, object], Kept]
 _HEAD = "run, program, entry, digest, tenant, caller, started, deadline, version"
 _REST = "state, owner, epoch, lease, wake, waits, attempts, cancel, ending, outcome, ended, active"
 _ROW = f"SELECT {_HEAD}, {_REST} FROM ael_run"
-_FREE = "(state = 'ready' OR (state = 'parked' AND wake <= ?) OR (state = 'running' AND lease < ?))"
-"""Whether a worker may claim a run: by the time, and the ticks."""
+_FREE = (
+    "(state = 'ready' OR (state = 'parked' AND wake <= ?) OR (state = 'running' AND lease < ?))"
+    " AND run IN (SELECT run FROM ael_run WHERE state = 'ready'"
+    " UNION ALL SELECT run FROM ael_run WHERE state = 'parked' AND wake <= ?"
+    " UNION ALL SELECT run FROM ael_run WHERE state = 'running' AND lease < ?)"
+)
+"""Whether a worker may claim a run: by the time and the ticks, twice. The second part is found by an index, whatever else is parked; the
+first still holds when another transaction has changed the row meanwhile."""
 EVERYBODY = "*"
 """Stands for each tenant that a limit does not name."""
 DEAD_AFTER = 5
@@ -70,7 +76,8 @@ def claim(
         db.alone("ael tenants")
     names = ", ".join("?" * len(programs))
     where = f"program IN ({names}) AND version <= {VERSION} AND {_FREE}"
-    waiting = {str(tenant) for (tenant,) in db.rows(f"SELECT DISTINCT tenant FROM ael_run WHERE {where}", *programs, now, ticks)}
+    when = (now, ticks, now, ticks)
+    waiting = {str(tenant) for (tenant,) in db.rows(f"SELECT DISTINCT tenant FROM ael_run WHERE {where}", *programs, *when)}
     running: dict[str, int] = {}
     if waiting:
         counted = "SELECT tenant, COUNT(*) FROM ael_run WHERE state = 'running' AND lease >= ? GROUP BY tenant"
@@ -86,7 +93,7 @@ def claim(
             waiting.discard(tenant)
             continue
         if tenant not in queues:
-            queues[tenant] = [(str(run), int(epoch)) for run, epoch in db.rows(query, *programs, now, ticks, tenant, slots)]
+            queues[tenant] = [(str(run), int(epoch)) for run, epoch in db.rows(query, *programs, *when, tenant, slots)]
         if not queues[tenant]:
             waiting.discard(tenant)
             continue
@@ -148,7 +155,7 @@ def unclaimed(db: Connection, programs: Collection[str], limit: int) -> list[Run
     worked = "SELECT 1 FROM ael_run r WHERE r.program = ael_run.program AND r.state = 'running' AND r.lease >= ?"
     nobody = f"(version > {VERSION} OR ({other} AND NOT EXISTS ({worked})))"
     query = f"{_ROW} WHERE {nobody} AND {_FREE} ORDER BY started, run LIMIT ?"
-    return [to_run(row) for row in db.rows(query, *programs, ticks, now, ticks, limit)]
+    return [to_run(row) for row in db.rows(query, *programs, ticks, now, ticks, now, ticks, limit)]
 
 
 def pulse(db: Connection, owner: str, runs: Mapping[str, int], lease: float) -> tuple[frozenset[str], dict[str, str]]:
