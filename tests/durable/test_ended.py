@@ -121,3 +121,38 @@ def test_what_waited_beside_a_failure_is_answered_when_the_run_ends(place: Place
         assert await unanswered(store) == []
 
     place.run(body)
+
+
+@pytest.mark.feature("A12.12", "A8.10")
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_cancel_between_the_act_and_its_record_leaves_one_answer(place: Place, waits: bool) -> None:
+    """K27: the result where it is there, else the doubt; never both, and never the act again."""
+
+    async def body(store: DatabaseStore) -> None:
+        paid: list[str] = []
+        runs: list[Any] = []
+
+        async def pay() -> str:
+            paid.append("paid")
+            runs[0].cancel("too late")
+            if waits:
+                await asyncio.sleep(0)
+            return "paid"
+
+        async def main(k: Any) -> str:
+            return f"{await k.act(0, 'main.pay', ())} {await k.act(1, 'main.pay', ())}"
+
+        made = unit(tools=[tool("pay", None, repeat=Repeat.NEVER)], nodes=[code("main", main)])
+        execution = Execution(engine(made, externs={"main.pay": pay}), store, new_owner(), 60.0)
+        held = execution.fresh("main", {}, Options(run="r1"))
+        runs.append(execution.start(held))
+        outcome = fault_of(await execution.conclude(held, runs[0]))
+        assert (outcome.kind, outcome.message) == (FaultKind.CANCELLED, "too late")
+        assert paid == ["paid"]
+        answers = [one.ending for one in await store.entries("r1") if one.target == "main.pay" and one.state is State.ANSWERED]
+        assert answers[0] is (Ending.UNCERTAIN if waits else Ending.VALUE)
+        assert ("uncertain" in outcome.details) is waits
+        assert await unanswered(store) == []
+        assert await store.hold("r1", execution.owner, 60.0) is None, "it has ended"
+
+    place.run(body)
