@@ -174,7 +174,8 @@ def cut(entries: Sequence[Entry], at: str, changes: Mapping[str, Answer]) -> tup
             entry = answer if entry.state is State.ANSWERED else entry._replace(digest="")
             kept += [entry, answer] if open_yet else [entry]
         else:
-            kept.append(entry)
+            # What served where this run was itself a fork served there, and takes no record away here.
+            kept.append(entry._replace(key="", derived=()) if entry.key == _SERVED else entry)
     return kept, recorded(entries, beginning)
 
 

@@ -423,6 +423,62 @@ def test_a_node_that_a_model_is_offered_runs_anew_and_its_calls_are_served(place
     place.run(body)
 
 
+@pytest.mark.feature("A12.16", "B7")
+def test_a_fork_of_a_fork_serves_what_was_served(place: Place) -> None:
+    async def crossed(k: Any, n: int) -> int:
+        rated = int(await k.act(0, "main.rate", (n,)))
+        for place, number in enumerate((rated, 5 - rated)):
+            await k.act(place, "main.pay", (number,))
+        return int(await k.act(9, "main.mail", (rated,))) if rated == 2 else 0
+
+    async def body(store: DatabaseStore) -> None:
+        world = World(crossed)
+        execution = world.execution(store)
+        row = await original(execution)
+        assert world.seen == {"rate": [1], "pay": [2, 3], "mail": [2]}
+        world.rate = 3
+        first = await forked(execution, row, await step(store, "rate"))
+        outcome, journal = await gone_on(execution, first)
+        assert (value_of(outcome), len(journal.served), journal.blocked) == (0, 2, []), (
+            "in another order, each served by the other's record"
+        )
+        again = await store.find(first)
+        assert again is not None
+        pays = [
+            entry.path for entry in await store.entries(first) if entry.target == "main.pay" and entry.state is State.ANSWERED
+        ]
+        second = await forked(execution, again, pays[1])
+        outcome, journal = await gone_on(execution, second)
+        assert (value_of(outcome), journal.served, journal.blocked) == (0, [pays[1]], [])
+        assert world.seen["pay"] == [2, 3]
+
+    place.run(body)
+
+
+@pytest.mark.feature("B7", "A4.6", "K30")
+def test_an_approval_that_was_given_before_the_step_counts_only_with_its_call(place: Place) -> None:
+    """The step is inside of the call that was approved: the call is made again, so its role is asked again."""
+
+    async def order(k: Any, n: int) -> int:
+        return int(await k.act(0, "main.rate", (n,)))
+
+    async def main(k: Any, n: int) -> int:
+        return int(await k.act(0, "main.order", (n,)))
+
+    async def body(store: DatabaseStore) -> None:
+        world = World(main)
+        made = tool("order", order, parameter("n", INT), result=INT, repeat=Repeat.NEVER, approval=ApprovalSpec("boss"))
+        world.unit = replace(world.unit, tools={**world.unit.tools, "main.order": made})
+        asked = FakeApprover(*[Decision(True, "ann")] * 2)
+        execution = world.execution(store, approver=asked)
+        row = await original(execution)
+        run = await forked(execution, row, await step(store, "rate"), allow=["order"])
+        assert value_of((await gone_on(execution, run))[0]) == 2
+        assert (len(asked.requests), world.seen["rate"]) == (2, [1, 1])
+
+    place.run(body)
+
+
 @pytest.mark.feature("A12.16", "A12.10")
 def test_a_fork_that_its_maker_keeps_is_taken_by_no_worker(place: Place) -> None:
     async def body(store: DatabaseStore) -> None:

@@ -25,6 +25,31 @@ MUTATIONS = (
     ),
     Mutation(
         "K26",
+        "that what served in a fork takes no record away in a fork of that",
+        "ael/durable/fork.py",
+        'kept.append(entry._replace(key="", derived=()) if entry.key == _SERVED else entry)',
+        "kept.append(entry)",
+        FORK + "test_a_fork_of_a_fork_serves_what_was_served",
+    ),
+    Mutation(
+        "K26",
+        "that a refused call is answered by what refuses it",
+        "ael/durable/fork.py",
+        "                self._open.add(entry.path)\n        return self._inner.append(entry)\n",
+        "                self._open.add(entry.path)\n                self._inner.append(entry)\n                self._settled(entry)\n"
+        "                return None\n        return self._inner.append(entry)\n",
+        FORK + "test_a_refused_call_is_answered_so_and_takes_no_record",
+    ),
+    Mutation(
+        "K30",
+        "that an approval goes along only with the call that it let run",
+        "ael/durable/fork.py",
+        'if not path.endswith("/approval") or path in changes or path.removesuffix("/approval") in beginning',
+        "if True",
+        FORK + "test_an_approval_that_was_given_before_the_step_counts_only_with_its_call",
+    ),
+    Mutation(
+        "K26",
         "that an idempotent extern writes",
         "ael/durable/fork.py",
         "                return compiled.body is None and not compiled.spec.parallel and target not in self.reads\n",
@@ -67,8 +92,8 @@ MUTATIONS = (
         "K27",
         "that only ended runs lose their content",
         "ael/journal/content.py",
-        "WHERE state = 'ended' AND ended < ? AND input <> ?\"",
-        'WHERE started < ? AND input <> ?"',
+        "WHERE state = 'ended' AND ended < ? AND input <> ? ORDER",
+        "WHERE started < ? AND input <> ? ORDER",
         "tests/journal/test_content.py::test_what_can_go_on_keeps_its_content",
     ),
     Mutation(
