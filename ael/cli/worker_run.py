@@ -21,8 +21,8 @@ from ael.host import Host, HostError, open_host
 from ael.hosting.masking import masker_of
 from ael.hosting.runs import watch_runs
 from ael.journal.durable import RunRow, StoreError
-from ael.journal.runs import EVERYBODY
 from ael.project.program import Opened
+from ael.project.tenants import at_once
 from ael.run.outcome import DeclaredError, Faulted, Outcome, Suspended, word_of
 
 
@@ -51,7 +51,7 @@ async def _work(host: Host, args: argparse.Namespace) -> int:
     binding = host.opened.deployment.runs
     async with host:
         execution = execution_of(host)
-        tenants = {} if binding.per_tenant is None else {EVERYBODY: binding.per_tenant}
+        tenants = at_once(host.opened.deployment.tenants, binding.per_tenant)
         say = _Said(quiet=args.quiet)
         slots, programs = args.slots or binding.slots, {host.unit.digest: execution}
         worker = Worker(programs, slots, tenants, say.left, say.trouble, binding.keep, binding.drain, binding.evidence_keep)
@@ -87,7 +87,7 @@ def _desk(host: Host, worker: Worker, port: int) -> asyncio.Future[None]:
     """Let callers decide on this machine; more is for a proxy in front. Raises `HostError`."""
     caller, desk, listener, stream = (import_module(f"ael.server.{name}") for name in ("caller", "desk", "listener", "stream"))
     deployment = host.opened.deployment
-    callers = caller.Callers(deployment.serving.callers.values(), host.bindings.secrets, host.bindings.clock.now)
+    callers = caller.Callers(deployment.serving.callers.values(), host.bindings.secrets)
     if not callers:
         note = 'name them in the deployment: `caller ann = bearer(secret("ANN_TOKEN"))`'
         raise HostError("AEL0872", "deciding over HTTP needs callers that say who they are, and none is named", note)

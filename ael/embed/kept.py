@@ -15,7 +15,7 @@ from ael.embed.error import RequestError
 from ael.embed.plain import value_of
 from ael.host import Host
 from ael.journal.durable import Held, RunRow, RunState, StoreError
-from ael.journal.runs import EVERYBODY
+from ael.project.tenants import at_once
 from ael.run.bindings import Options, system_user
 from ael.run.codec import digest
 from ael.run.entry import decoded
@@ -154,7 +154,7 @@ class Kept:
     def worker(self, slots: int | None) -> Worker:
         """A worker of this program in this process, as the deployment says how one works."""
         said = self._host.opened.deployment.runs
-        tenants = {} if said.per_tenant is None else {EVERYBODY: said.per_tenant}
+        tenants = at_once(self._host.opened.deployment.tenants, said.per_tenant)
         # An owner of its own: what this session begins is not for its worker to take.
         programs = {self._host.unit.digest: replace(self._execution, owner=new_owner())}
         return Worker(programs, slots or said.slots, tenants, keep=said.keep, drain=said.drain, keep_content=said.evidence_keep)

@@ -11,6 +11,7 @@ from ael.journal.entry import VERSION, Entry, Header, State
 from ael.journal.journal import COLUMNS, PUT, kept, number, to_row
 from ael.journal.schema import BITS, MOST
 from ael.journal.writer import Connection
+from ael.project.tenants import EVERYBODY
 
 Kept = list[tuple[int, Entry]]
 Claimed = tuple[RunRow, object, Mapping[str, object], Kept]
@@ -26,8 +27,6 @@ _FREE = (
 )
 """Whether a worker may claim a run: by the time and the ticks, twice. The second part is found by an index, whatever else is parked; the
 first still holds when another transaction has changed the row meanwhile."""
-EVERYBODY = "*"
-"""Stands for each tenant that a limit does not name."""
 DEAD_AFTER = 5
 """Claims in a row, each without a new record, after which a run is put aside as dead: it ends its workers (feature A12.11)."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from ael.data import dataclass, field
 from ael.project.serving import Period
@@ -12,6 +13,10 @@ DEFAULT_TENANT = "local"
 """Whose runs they are that say nothing."""
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 """The name of a tenant, wherever it comes from: it stands in the keys of stores, caches and accounts."""
+
+
+EVERYBODY = "*"
+"""Stands for each tenant that a limit does not name."""
 
 
 @dataclass(frozen=True)
@@ -28,3 +33,9 @@ class TenantBinding:
     budget: BudgetSpec = field(default_factory=BudgetSpec)
     period: Period | None = None
     concurrent: int | None = None
+
+
+def at_once(tenants: Mapping[str, TenantBinding], everybody: int | None = None) -> dict[str, int]:
+    """The most runs of a tenant at once, of those that have a limit; `everybody`: that of each other."""
+    own = {name: one.concurrent for name, one in tenants.items() if one.concurrent is not None}
+    return own if everybody is None else {EVERYBODY: everybody, **own}

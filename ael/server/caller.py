@@ -1,19 +1,19 @@
-"""Who calls: known by a bearer token, each with rights, a tenant, a budget for all runs together, and a share of the calls at once."""
+"""Who calls: known by a bearer token, each with rights, a tenant, and a share of the calls at once."""
 
 from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from ael.durable.rights import caller_layer
 from ael.host import HostError
-from ael.project.serving import SECONDS, CallerBinding
+from ael.project.deployment import Deployment
+from ael.project.serving import CallerBinding
+from ael.project.tenants import DEFAULT_TENANT
 from ael.run.bindings import system_user
-from ael.run.budget import Account
 from ael.run.permission import Layer
-from ael.types.spec import BudgetSpec
 from ael.types.value import Secret
 
 SHORTEST_TOKEN = 16
@@ -22,29 +22,13 @@ SHORTEST_TOKEN = 16
 
 @dataclass(eq=False)
 class Caller:
-    """One who may call. `now` gives seconds since the epoch: a budget `per day` begins anew with the day (UTC)."""
+    """One who may call. What it may spend is kept by its name, with the runs (`ael.run.access`)."""
 
     name: str
     tenant: str = "local"
     layer: Layer | None = None
-    budget: BudgetSpec = field(default_factory=BudgetSpec)
-    period: int | None = None
     concurrent: int | None = None
-    now: Callable[[], float] = float
     in_flight: int = 0
-    _account: Account | None = None
-    _window: int = -1
-
-    @property
-    def account(self) -> Account | None:
-        """The account that the runs of now share, so that reservations hold over all of them; None without a budget."""
-        if self.budget == BudgetSpec():
-            return None
-        window = 0 if self.period is None else int(self.now() // self.period)
-        if self._account is None or window != self._window:
-            self._account = Account(f"the caller `{self.name}`", self.budget)
-            self._window = window
-        return self._account
 
 
 def local_caller() -> Caller:
@@ -52,10 +36,17 @@ def local_caller() -> Caller:
     return Caller(system_user())
 
 
+def refuse_local(deployment: Deployment) -> None:
+    """Raise `HostError` (AEL0855) where the local caller would call for a tenant that is not there: it would only ever be denied."""
+    if deployment.tenants and DEFAULT_TENANT not in deployment.tenants:
+        note = "name callers with their tenants, or give the deployment a tenant `local`: `tenant local { grants … }`"
+        raise HostError("AEL0855", "whoever calls here without a token belongs to none of the deployment's tenants", note)
+
+
 class Callers:
     """All callers with their tokens. A token is compared with every one, in constant time."""
 
-    def __init__(self, bindings: Iterable[CallerBinding], secrets: Mapping[str, Secret], now: Callable[[], float]) -> None:
+    def __init__(self, bindings: Iterable[CallerBinding], secrets: Mapping[str, Secret]) -> None:
         """Raises `HostError` for a token that is too short (AEL0875) or that two have (AEL0876)."""
         self._known: list[tuple[bytes, Caller]] = []
         for binding in bindings:
@@ -73,8 +64,7 @@ class Callers:
                 message = f"the callers `{same.name}` and `{binding.name}` have the same token"
                 raise HostError("AEL0876", message, "give each a token of its own")
             layer = caller_layer(binding)
-            period = None if binding.period is None else SECONDS[binding.period]
-            made = Caller(binding.name, binding.tenant, layer, binding.budget, period, binding.concurrent, now)
+            made = Caller(binding.name, binding.tenant, layer, binding.concurrent)
             self._known.append((digest, made))
 
     def know(self, token: str, caller: Caller) -> None:

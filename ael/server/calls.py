@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ael.host import Host
 from ael.project.serving import Listen
+from ael.project.tenants import at_once
 from ael.run import events as e
 from ael.run.entry import decoded
 from ael.server.answer import failed
@@ -47,7 +48,7 @@ class Calls(ABC):
     def __init__(self, host: Host, listen: Listen) -> None:
         self._host = host
         self._listen = listen
-        self.gate = Gate(listen.concurrent, listen.queue)
+        self.gate = Gate(listen.concurrent, listen.queue, at_once(host.opened.deployment.tenants))
         self.draining = False
 
     @property

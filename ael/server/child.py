@@ -120,7 +120,7 @@ class _Own(Callers):
     """The one caller: the process that started this one, and its other processes."""
 
     def __init__(self, token: str) -> None:
-        super().__init__((), {}, float)
+        super().__init__((), {})
         self.know(token, Caller(system_user()))
 
 

@@ -267,7 +267,6 @@ class Dispatch:
             tenant=caller.tenant,
             caller=caller.name,
             caller_layer=caller.layer,
-            tenant_account=caller.account,
             deadline=own if request.deadline is None else min(own, request.deadline),
             run=run,
             trace_parent=request.trace_parent,

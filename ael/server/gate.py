@@ -1,9 +1,10 @@
-"""How many calls run at once: a bounded number, a bounded queue before it, and a share for each caller (services.md: backpressure)."""
+"""How many calls run at once: a bounded number, a bounded queue before it, a share for each caller and tenant (services.md)."""
 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
+from collections.abc import Mapping
 
 from ael.server.caller import Caller
 
@@ -19,7 +20,10 @@ class Full(Exception):
 class Gate:
     """Slots for `limit` calls; `queue` more wait in order. A slot belongs to a run until the run has really ended."""
 
-    def __init__(self, limit: int, queue: int) -> None:
+    def __init__(self, limit: int, queue: int, tenants: Mapping[str, int] | None = None) -> None:
+        """`tenants`: the most calls at once of those tenants that have a limit."""
+        self._tenants = tenants or {}
+        self._of_tenant: Counter[str] = Counter()
         self.limit = limit
         self.queue = queue
         self.taken = 0
@@ -32,9 +36,12 @@ class Gate:
         """
         if caller.concurrent is not None and caller.in_flight >= caller.concurrent:
             raise Full(f"the caller `{caller.name}` has {caller.in_flight} calls in flight, as many as are allowed at once")
+        most = self._tenants.get(caller.tenant)
+        if most is not None and self._of_tenant[caller.tenant] >= most:
+            raise Full(f"the tenant `{caller.tenant}` has {most} calls in flight, as many as are allowed at once")
         if self.taken < self.limit and not self._waiting:
             self.taken += 1
-            caller.in_flight += 1
+            self._count(caller, 1)
             return
         if not wait:
             raise Full(
@@ -42,7 +49,7 @@ class Gate:
             )
         if len(self._waiting) >= self.queue:
             raise Full(f"{self.taken} calls are in flight and {len(self._waiting)} wait, as many as this server takes")
-        caller.in_flight += 1
+        self._count(caller, 1)
         turn = asyncio.get_running_loop().create_future()
         self._waiting.append(turn)
         try:
@@ -52,13 +59,17 @@ class Gate:
                 self._hand_on()
             else:
                 self._waiting.remove(turn)
-            caller.in_flight -= 1
+            self._count(caller, -1)
             raise
 
     def leave(self, caller: Caller) -> None:
         """Give a slot back: to whoever waits longest, where somebody does."""
-        caller.in_flight -= 1
+        self._count(caller, -1)
         self._hand_on()
+
+    def _count(self, caller: Caller, change: int) -> None:
+        caller.in_flight += change
+        self._of_tenant[caller.tenant] += change
 
     def _hand_on(self) -> None:
         while self._waiting:

@@ -21,8 +21,8 @@ from ael.host import Host
 from ael.hosting.runs import watch_runs
 from ael.journal.durable import HandedBack, Held, RunRow, RunState, StoreError
 from ael.journal.entry import Header
-from ael.journal.runs import EVERYBODY
 from ael.project.serving import Listen
+from ael.project.tenants import at_once
 from ael.run.bindings import Options
 from ael.run.events import Event
 from ael.run.outcome import Faulted, Outcome, Suspended, Value, of_json
@@ -68,7 +68,7 @@ class KeptCalls(Calls):
         self._people = People(host.store, roles, not callers, masker, clock.now, self._woken)
         # An owner of its own: what begins here is not free for the worker to take.
         execution = replace(self._execution, owner=new_owner())
-        tenants = {} if runs.per_tenant is None else {EVERYBODY: runs.per_tenant}
+        tenants = at_once(host.opened.deployment.tenants, runs.per_tenant)
         programs = {host.unit.digest: execution}
         self._worker = Worker(
             programs, runs.slots, tenants, self._landed, _say, runs.keep, listen.drain / 1000, runs.evidence_keep, self._options

@@ -111,7 +111,6 @@ class MemoryCalls(Calls):
             tenant=caller.tenant,
             caller=caller.name,
             caller_layer=caller.layer,
-            tenant_account=caller.account,
             deadline=clock.now() + self._listen.timeout / 1000,
             run=run_id(request),
             trace_parent=request.trace_parent,

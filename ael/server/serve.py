@@ -14,7 +14,7 @@ from ael.project.program import Opened
 from ael.project.serving import Listen
 from ael.server import http, methods, stdio
 from ael.server.approval import KeptApprover, ServedApprover
-from ael.server.caller import Caller, Callers, local_caller
+from ael.server.caller import Caller, Callers, local_caller, refuse_local
 from ael.server.calls import Calls
 from ael.server.exposure import described, expose
 from ael.server.kept import KeptCalls
@@ -54,6 +54,8 @@ def prepare(opened: Opened, chosen: Sequence[str] = (), local: Caller | None = N
     """Bind everything, and know the tools and the callers. `local`: who calls where the transport knows nobody. `connect`: services and
     nodes are served over the Connect protocol too. Raises `HostError`."""
     serving = opened.deployment.serving
+    if local is not None or not serving.callers:
+        refuse_local(opened.deployment)
     found = exposed(opened, chosen) if connect else ()
     names = nodes(opened, chosen, required=not connect)
     tools = {} if names is None else expose(opened, names)
@@ -73,7 +75,7 @@ def _calls(opened: Opened) -> tuple[Host, Calls, Callers]:
     durable = deployment.runs.said and deployment.runs.kind != "memory"
     also = [caller.secret for caller in serving.callers.values()]
     host = open_host(opened, approver=kept if durable else asking, also=also, durable=durable, exports=True)
-    callers = Callers(serving.callers.values(), host.bindings.secrets, host.bindings.clock.now)
+    callers = Callers(serving.callers.values(), host.bindings.secrets)
     if host.store is None:
         return host, MemoryCalls(host, serving.listen, asking), callers
     return host, KeptCalls(host, serving.listen, kept, callers), callers

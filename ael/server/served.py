@@ -14,7 +14,8 @@ from ael.host import Host, open_host
 from ael.net.redact import Redactor
 from ael.project.program import Opened
 from ael.project.serving import Listen
-from ael.server.caller import Caller, Callers, local_caller
+from ael.project.tenants import at_once
+from ael.server.caller import Caller, Callers, local_caller, refuse_local
 from ael.server.connect import Connect, Front
 from ael.server.dispatch import Dispatch
 from ael.server.gate import Gate
@@ -76,11 +77,13 @@ class Alone:
 def prepare(opened: Opened, chosen: Sequence[str] = ()) -> Alone:
     """Bind everything, and know the methods and the callers. Raises `HostError`."""
     serving = opened.deployment.serving
+    if not serving.callers:
+        refuse_local(opened.deployment)
     found = exposed(opened, chosen)
     also = [caller.secret for caller in serving.callers.values()]
     host = open_host(opened, also=also, durable=kept(opened), exports=True)
-    callers = Callers(serving.callers.values(), host.bindings.secrets, host.bindings.clock.now)
-    gate = Gate(serving.listen.concurrent, serving.listen.queue)
+    callers = Callers(serving.callers.values(), host.bindings.secrets)
+    gate = Gate(serving.listen.concurrent, serving.listen.queue, at_once(opened.deployment.tenants))
     return Alone(attach(host, found, serving.listen, gate), found, callers, serving.listen)
 
 

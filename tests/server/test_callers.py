@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
 from ael.host import HostError
-from ael.project.serving import CallerBinding
-from ael.run.budget import Account
-from ael.run.ports import Usage
-from ael.server.caller import Callers
 from ael.server.serve import prepare
-from ael.types.fault import Fault
-from ael.types.spec import BudgetSpec
-from ael.types.value import Secret
 from tests.server.outside import fresh
 from tests.server.support import TOKEN, opened, serving
 from tests.server.test_calls import MAIN, result, told
@@ -142,23 +134,31 @@ def test_a_budget_is_one_for_all_runs_of_a_caller_at_once(tmp_path: Path) -> Non
     asyncio.run(scenario())
 
 
-def test_a_budget_of_a_period_begins_anew_with_it() -> None:
-    now = 86_400.0 * 20_000
-    binding = CallerBinding("alice", "T", budget=BudgetSpec(cost=Decimal(1)), period="day")
-    callers = Callers([binding], {"T": Secret("T", TOKEN)}, lambda: now)
-    alice = callers.of(f"Bearer {TOKEN}")
-    assert alice is not None
-    spend(alice.account, "0.75")
-    assert alice.account is alice.account
-    with pytest.raises(Fault, match=r"used \$0.75 of \$1"):
-        spend(alice.account, "0.5")
-    now += 86_400.0
-    spend(alice.account, "0.5")
+@pytest.mark.feature("K43")
+def test_the_calls_of_a_tenant_have_a_share_and_another_tenants_go_on(tmp_path: Path) -> None:
+    """Of a tenant that may have two at once, whoever calls for it."""
+    deploy = SECRETS + (
+        'caller alice = bearer(secret("ALICE"), tenant: "acme")\ncaller bob = bearer(secret("BOB"), tenant: "beta")\n'
+        "tenant acme {\n  limit concurrent 2\n}\ntenant beta {\n}\n"
+    )
+    state = fresh()
 
+    async def scenario() -> None:
+        async with serving(opened(tmp_path, MAIN, deploy)) as served:
+            calls = [asyncio.ensure_future(served.call("wait", {}, bearer(TOKEN))) for _ in range(3)]
+            while state.inside < 2 or not any(call.done() for call in calls):
+                await asyncio.sleep(0.005)
+            [over] = [told(call.result()) for call in calls if call.done()]
+            assert over["fault"] == "Unavailable"
+            assert "the tenant `acme` has 2 calls in flight" in str(over["message"])
+            other = asyncio.ensure_future(served.call("wait", {}, bearer(BOB)))
+            while state.inside < 3:
+                await asyncio.sleep(0.005)
+            state.release.set()
+            assert not result(await other)["isError"]
+            assert [result(answer)["isError"] for answer in await asyncio.gather(*calls)].count(False) == 2
 
-def spend(account: Account | None, cost: str) -> None:
-    assert account is not None
-    account.reserve(0, Decimal(cost)).settle(Usage(), Decimal(cost))
+    asyncio.run(scenario())
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ async def desk(
     store: DatabaseStore, tools: frozenset[str] = frozenset({"main.pay"}), most: int = 32, share: int = 8
 ) -> AsyncIterator[Served]:
     bindings = (CallerBinding("ann", "A"), CallerBinding("eve", "E", "other"))
-    callers = Callers(bindings, {"A": Secret("A", ANN), "E": Secret("E", EVE)}, lambda: 0.0)
+    callers = Callers(bindings, {"A": Secret("A", ANN), "E": Secret("E", EVE)})
     streams = Streams(store, tools, most, share)
     bound = bind("127.0.0.1", 0, known=True)
     made = Desk(store, callers, {"boss": ("ann",)}, None, lambda: 1_000_000.0, lambda: None, streams)
