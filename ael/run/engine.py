@@ -34,7 +34,7 @@ from ael.run.purse import Purse
 from ael.run.resume import resume
 from ael.run.run import Run
 from ael.run.scope import Scope
-from ael.run.service import OperationPlan
+from ael.run.service import Serving
 from ael.run.trace import Trace
 from ael.run.world import Plan, World, short
 from ael.types.fault import Failure, Fault, FaultKind, Uncertain
@@ -56,7 +56,7 @@ class Engine:
         self.access = Access(bindings.tenants, bindings.callers)
         """The tenants and callers of the deployment."""
         self._inputs: dict[str, InputCodec] = {}
-        self._entries: dict[str, OperationPlan] = {}
+        self._entries: dict[str, Serving] = {}
         self.last_crash: Exception | None = None
         """What failed inside the run time last, for `--trace` and tests: a defect, never the user's mistake."""
 
@@ -133,7 +133,7 @@ class Engine:
             self._inputs[name] = found
         return found
 
-    def _entry(self, name: str) -> OperationPlan:
+    def _entry(self, name: str) -> Serving:
         """An operation as an entry."""
         found = self._entries.get(name)
         if found is None:

@@ -75,14 +75,22 @@ class Crossing:
         self._result = ResultCodec(signature.result, world.codecs, most)
 
     async def run(
-        self, placement: Placement, scope: Scope, step: Step, form: object, permission: str | None, *, resend: bool
+        self,
+        placement: Placement,
+        scope: Scope,
+        step: Step,
+        form: object,
+        permission: str | None,
+        *,
+        resend: bool,
+        grants: tuple[str, ...] | None = None,
     ) -> object:
         """Call once. Raises what the other side ended with; whether it may have seen the call is in `step.sent`."""
         step.sent = False
         context = replace(context_of(scope, step, permission, bool), sending=_sending(scope, step))
         attempts = scope.attempts
         left = None if attempts is None else attempts.left
-        call = PlacedCall(self._target, text_of_form(form), resend, self._most, left, scope.run.via, context)
+        call = PlacedCall(self._target, text_of_form(form), resend, self._most, left, scope.run.via, context, grants)
         try:
             answer = await placement.call(call)
         except Fault as fault:

@@ -26,7 +26,8 @@ class PlacedCall:
     """One attempt of a call. `target` is the own name of the operation or node (`get`), `body` the JSON object of its arguments.
 
     `resend`: sending it twice does no harm. `most`: bytes that the answer may have. `attempts`: how many retries are left to everything
-    inside, None where nobody counts. `via`: the servers that the run behind this call came through.
+    inside, None where nobody counts. `via`: the servers that the run behind this call came through. `grants`: the permissions that a node
+    has left here, and may use at most there; None for an operation, whose body has its provider's.
     """
 
     target: str
@@ -36,6 +37,7 @@ class PlacedCall:
     attempts: int | None
     via: tuple[str, ...]
     context: CallContext
+    grants: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,9 @@ from ael.run.node import CodeNodePlan, ModelNodePlan, NodePlan
 from ael.run.offer import Offered, OfferedTool
 from ael.run.permission import closed
 from ael.run.placed import PlacedOperation
+from ael.run.placed_node import PlacedNode
 from ael.run.provided import PythonOperation
-from ael.run.service import STORE_OPERATIONS, OperationPlan, StorePlan
+from ael.run.service import STORE_OPERATIONS, OperationPlan, Serving, StorePlan
 from ael.run.tool import ToolPlan
 from ael.run.world import Plan, World, short
 from ael.types.fault import Fault, FaultKind
@@ -44,12 +45,10 @@ class Plans(dict[str, Plan]):
         if (tool := unit.tools.get(name)) is not None:
             return ToolPlan(world, tool, short(name), closed([tool.spec.permission], unit.permissions))
         if (node := unit.nodes.get(name)) is not None:
-            if node.spec.agent is not None:
-                return AgentPlan(node, short(name), self.node)
-            if node.spec.model is None:
-                assert node.body is not None
-                return CodeNodePlan(node, short(name), node.body)
-            return ModelNodePlan(world, node, short(name), lambda spec: self._offers(spec))
+            placement = world.bindings.placements.get(name)
+            if placement is not None:
+                return PlacedNode(world, node, short(name), placement)
+            return self._local(name)
         if name in self._effects:
             return self._effects[name]
         if name in unit.operations:
@@ -59,11 +58,22 @@ class Plans(dict[str, Plan]):
             return StorePlan(world, unit.stores[owner], short(owner), operation, world.bindings.stores.get(owner))
         return None
 
-    def entry(self, name: str) -> OperationPlan:
-        """An operation as the entry of a run: its provider runs here, wherever other calls of it would go."""
-        return self._provided(name).entry()
+    def _local(self, name: str) -> NodePlan:
+        """A node that runs in the process."""
+        world = self._world
+        node = world.unit.nodes[name]
+        if node.spec.agent is not None:
+            return AgentPlan(node, short(name), self.node)
+        if node.spec.model is None:
+            assert node.body is not None
+            return CodeNodePlan(node, short(name), node.body)
+        return ModelNodePlan(world, node, short(name), lambda spec: self._offers(spec))
 
-    def _operation(self, name: str) -> Plan:
+    def entry(self, name: str) -> Serving:
+        """An operation as the entry of a run that is a call from outside."""
+        return self._operation(name).entry()
+
+    def _operation(self, name: str) -> Serving:
         """An operation: where the deployment places it, else with its provider in the process."""
         world = self._world
         service = name.rpartition(".")[0]

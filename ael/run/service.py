@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Coroutine
 from copy import copy
-from typing import Any
+from typing import Any, Self
 
 from ael.journal.entry import Kind
 from ael.lower.unit import Code
@@ -47,6 +47,27 @@ class Serving(CallPlan):
         step.replayed()
         step.propose(named)
         value, encoded = await self.perform(scope, frame.depth, step, named, None, False)
+        self._bounded_result(encoded)
+        return value
+
+    def entry(self) -> Self:
+        """The same operation as the entry of a run that is a call from outside: who calls it is the owner of retries (K34)."""
+        plan = copy(self)
+        plan.retry = None
+        return plan
+
+    async def entered(self, scope: Scope, path: str, arguments: dict[str, object], key: str | None) -> object:
+        """The one call of such a run, under the key that the caller gave it. Raises what it ends with."""
+        refusal = permission(scope, self)
+        if refusal is not None:
+            raise refusal.as_fault(path)
+        # Whoever goes on with such a run was not given the key: it is in the record.
+        last = scope.run.journal.last(path)
+        key = key if last is None or not last.key else last.key
+        step = Step(scope.run, path, self.kind, self.name, digest(arguments), key, scope.last)
+        step.replayed()
+        step.propose(arguments)
+        value, encoded = await self.perform(scope, 0, step, arguments, None, False)
         self._bounded_result(encoded)
         return value
 
@@ -120,27 +141,6 @@ class OperationPlan(Serving):
             return await work
         finally:
             running[0] -= 1
-
-    def entry(self) -> OperationPlan:
-        """The same operation as the entry of a run that is a call from outside: who calls it is the owner of retries (K34)."""
-        plan = copy(self)
-        plan.retry = None
-        return plan
-
-    async def entered(self, scope: Scope, path: str, arguments: dict[str, object], key: str | None) -> object:
-        """The one call of such a run, under the key that the caller gave it. Raises what it ends with."""
-        refusal = permission(scope, self)
-        if refusal is not None:
-            raise refusal.as_fault(path)
-        # Whoever goes on with such a run was not given the key: it is in the record.
-        last = scope.run.journal.last(path)
-        key = key if last is None or not last.key else last.key
-        step = Step(scope.run, path, self.kind, self.name, digest(arguments), key, scope.last)
-        step.replayed()
-        step.propose(arguments)
-        value, encoded = await self.perform(scope, 0, step, arguments, None, False)
-        self._bounded_result(encoded)
-        return value
 
 
 class StorePlan(Serving):

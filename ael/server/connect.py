@@ -108,6 +108,7 @@ class Connect:
             raise Refused(400, f"an `Idempotency-Key` has at most {LONGEST_KEY} characters")
         attempts = _one(headers, "ael-attempts", _COUNT)
         via = _one(headers, "ael-via", _KEY)
+        grants = _one(headers, "ael-grants", _KEY)
         return Incoming(
             self._caller(caller, headers),
             method,
@@ -117,6 +118,7 @@ class Connect:
             _one(headers, "traceparent"),
             None if attempts is None else int(attempts),
             () if via is None else tuple(via.split(",")),
+            None if grants is None else frozenset(grants.split(",")),
         )
 
     def _caller(self, caller: Caller, headers: Mapping[str, list[str]]) -> Caller:

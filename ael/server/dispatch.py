@@ -21,6 +21,7 @@ from ael.run.bindings import Options
 from ael.run.codec import digest
 from ael.run.entry import decoded
 from ael.run.outcome import to_json
+from ael.run.permission import Layer
 from ael.run.run import Run
 from ael.run.scope import Attempts
 from ael.run.world import short
@@ -56,6 +57,8 @@ class Incoming:
     trace_parent: str | None = None
     attempts: int | None = None
     via: tuple[str, ...] = ()
+    grants: frozenset[str] | None = None
+    """The permissions that whoever calls has left for it; None: all that the caller has."""
 
 
 @dataclass(frozen=True)
@@ -266,7 +269,7 @@ class Dispatch:
         return Options(
             tenant=caller.tenant,
             caller=caller.name,
-            caller_layer=caller.layer,
+            caller_layer=_layer(request),
             deadline=own if request.deadline is None else min(own, request.deadline),
             run=run,
             trace_parent=request.trace_parent,
@@ -320,6 +323,15 @@ def _own_loss(details: Mapping[str, object], key: str | None) -> dict[str, objec
         if isinstance(one, Mapping) and one.get("key") == key:
             return {name: one.get(name) for name in ("key", "operation", "step")}
     return None
+
+
+def _layer(request: Incoming) -> Layer | None:
+    """What the caller may do, and no more than it says that it has left."""
+    own = request.caller.layer
+    if request.grants is None:
+        return own
+    left = Layer(f"the caller `{request.caller.name}`", request.grants)
+    return left if own is None else own.within(left)
 
 
 def _name(request: Incoming) -> tuple[str, str, str]:

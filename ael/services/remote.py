@@ -244,6 +244,8 @@ class Remote:
             given["authorization"] = f"Bearer {self._token.reveal()}"
         if call.attempts is not None:
             given["ael-attempts"] = str(call.attempts)
+        if call.grants is not None:
+            given["ael-grants"] = ",".join(call.grants) or "-"
         if call.via:
             given["ael-via"] = ",".join(call.via)
         given["ael-tenant"], given["ael-caller"] = _quoted(context.tenant), _quoted(context.caller)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -135,5 +136,23 @@ def test_an_uncertain_ending_is_the_callers_own(tmp_path: Path) -> None:
             assert isinstance(outcome, Unsettled)
             [span] = program.of("operation")
             assert outcome.key == span.attributes["key"]
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.feature("A11.1", "A11.2", "A8.6")
+def test_what_is_served_runs_where_the_servers_own_deployment_says(tmp_path: Path) -> None:
+    """Over HTTPS to a server, and from there to its processes: one key, one trace, one effect."""
+
+    async def scenario() -> None:
+        async with placed("https", tmp_path, SHOP, Setting(server="service Orders = process(workers: 2)\n")) as program:
+            outcome = await program.run("get", {"id": "A"}, trace_parent=PARENT)
+            assert isinstance(outcome, Value)
+            [call] = program.ledger
+            assert call["pid"] != os.getpid()
+            assert call["trace"].startswith(PARENT[:36])
+            missing = await program.run("caught", {"id": "none"})
+            assert isinstance(missing, Value)
+            assert missing.plain == "not found: none A-1,ä\n"
 
     asyncio.run(scenario())

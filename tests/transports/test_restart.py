@@ -17,7 +17,7 @@ from ael.run.outcome import Faulted, Unsettled, Value
 from ael.services.workers import Fleet, Workers
 from ael.types.fault import FaultKind
 from tests.ports import free_port
-from tests.transports.places import Placed, Setting, opened_in, placed, serving
+from tests.transports.places import Placed, Setting, ledger, opened_in, placed, serving
 from tests.transports.programs import SHOP
 from tests.transports.test_context import until
 
@@ -146,7 +146,7 @@ def test_a_server_that_starts_anew_knows_its_keyed_calls(tmp_path: Path) -> None
                     assert isinstance(same, Faulted)
                     assert same.kind is FaultKind.BAD_ARGUMENTS
                     assert "this key names another call" in same.message
-            assert [call["what"] for call in program.ledger] == ["A", "P", "lose"], "each once, over both lives"
+            assert [call["what"] for call in ledger(tmp_path / "server")] == ["A", "P", "lose"], "each once, over both lives"
 
     asyncio.run(scenario())
 

@@ -1,0 +1,88 @@
+"""Visiting a node that the deployment places elsewhere: its rights, budget and time are kept to here, its inside is another run there.
+
+A visit is recorded like a call, since what happens inside is not in this run's journal; a lost answer is judged by the repeat safety
+that the check inferred for the node.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Coroutine
+from typing import Any
+
+from ael.journal.entry import Kind
+from ael.lower.unit import CompiledNode
+from ael.run.call import CallPlan
+from ael.run.codec import InputCodec
+from ael.run.gate import bad_arguments
+from ael.run.node import NodePlan
+from ael.run.placed import Crossing, Told
+from ael.run.placement import Placement
+from ael.run.repeat import LOST_ANSWER
+from ael.run.scope import Scope
+from ael.run.step import Step
+from ael.run.world import World
+from ael.types.fault import Fault
+from ael.types.problem import DecodeError
+from ael.types.spec import NodeSpec
+
+
+class PlacedNode(NodePlan):
+    """A node that runs elsewhere."""
+
+    __slots__ = ("_visit",)
+
+    def __init__(self, world: World, compiled: CompiledNode, short: str, placement: Placement) -> None:
+        super().__init__(compiled, short, compiled.spec.budget)
+        self._visit = _Visit(world, compiled.spec, short, placement)
+
+    async def inside(self, scope: Scope, depth: int, path: str, arguments: tuple[object, ...]) -> object:
+        visit = self._visit
+        try:
+            named, text = visit.input.checked(visit.input.named(arguments))
+        except DecodeError as error:
+            raise bad_arguments(error).as_fault(path) from None
+        # What a visit is recorded as, where it is one that a model asked for, stands at its own path.
+        step = Step(scope.run, f"{path}/there", Kind.OPERATION, self.name, hashlib.sha256(text).hexdigest(), None, scope.last)
+        step.replayed()
+        step.propose(named)
+        value, _ = await visit.perform(scope, depth, step, named, None, False)
+        return value
+
+
+class _Visit(CallPlan):
+    """The one call that a visit is."""
+
+    kind = Kind.OPERATION
+    span = "operation"
+    __slots__ = ("_call", "_grants", "_placement")
+
+    def __init__(self, world: World, spec: NodeSpec, short: str, placement: Placement) -> None:
+        limits = world.bindings.limits
+        super().__init__(
+            spec.name,
+            short,
+            spec.signature,
+            None,
+            spec.signature.effects.repeat,
+            None,
+            None,
+            InputCodec(world.codecs, spec.signature, limits.input),
+            world.codecs.value(spec.signature.result),
+            limits.output,
+            frozenset(),
+        )
+        self._grants = tuple(sorted(spec.grants))
+        self._placement = placement
+        self._call = Crossing(world, spec.signature, short, spec.name.rpartition(".")[2], limits.output)
+
+    def body(self, scope: Scope, path: str, depth: int, step: Step, arguments: dict[str, object]) -> Coroutine[Any, Any, object]:
+        form = self.input.value.encode(arguments)
+        # The other side knows nothing of who refuses what here: it is told what is left.
+        grants = tuple([name for name in self._grants if scope.rights.refusal(name) is None])
+        resend = not self.repeat.can_be_uncertain
+        return self._call.run(self._placement, scope, step, form, None, resend=resend, grants=grants)
+
+    def lost(self, fault: Fault, step: Step) -> bool:
+        """As of an operation."""
+        return not isinstance(fault, Told) and step.sent is not False and fault.kind in LOST_ANSWER
