@@ -171,7 +171,8 @@ class Calls:
         run = scope.run
         text = cut_text(refusal.text, _ERROR_BYTES)
         offered = self._offered.get(call.name)
-        target = offered.target if offered is not None else call.name[:120]
+        # A name that is on no list is the model's word: PostgreSQL takes no NUL in a text.
+        target = offered.target if offered is not None else call.name[:120].replace("\0", "\ufffd")
         step = Step(
             run,
             path,
