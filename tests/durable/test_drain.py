@@ -17,7 +17,6 @@ from ael.journal.entry import Ending, Kind, State
 from ael.run.bindings import Options
 from ael.types.signature import Repeat
 from ael.types.type import IntType
-from tests.durable.shop import Shop, created
 from tests.durable.test_heart import Busy, beside
 from tests.journal.places import Place
 from tests.run.helpers import code, engine, parameter, tool, unit
@@ -156,16 +155,18 @@ def test_code_that_computes_does_not_put_the_end_off(place: Place) -> None:
 
 
 def test_a_run_that_was_claimed_and_not_begun_is_given_back(place: Place) -> None:
+    busy = Busy()
+    busy.enough.set()
+
     async def body(store: DatabaseStore) -> None:
-        shop = Shop()
-        execution = shop.execution(store)
-        await created(execution, "r1")
+        execution = busy.execution(store)
+        await execution.create("main", {}, Options(run="r1"))
         worker = Worker({"program": execution}, 1)
         assert await worker._claim(1) == 1
         worker.stop()
         await asyncio.wait(worker._tasks)
-        assert worker.counts.released == 1
-        assert not shop.paid
+        assert (worker.counts.released, worker.counts.ended) == (1, 0)
+        assert not busy.begun.is_set()
         row = await store.find("r1")
         assert row is not None
         assert row.state is RunState.READY

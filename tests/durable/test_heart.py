@@ -18,10 +18,10 @@ from ael.journal.writer import Database
 from ael.run.bindings import Options
 from ael.run.outcome import Value
 from ael.types.spec import BudgetSpec
-from ael.types.type import IntType
 from tests.durable.shop import Shop, created
 from tests.journal.places import Place
-from tests.run.helpers import code, engine, fault_of, parameter, tool, unit
+from tests.run.fakes import FakeClock
+from tests.run.helpers import code, engine, fault_of, unit
 
 LEASE = 0.6
 """Seconds: a beat comes three times as often. How long a lease is by the store's clock, `Ticks` says."""
@@ -52,7 +52,7 @@ class Busy:
         async def main(k: Any) -> str:
             self.begun.set()
             flag = self.unit.halt.flag
-            end = time.monotonic() + 100
+            end = time.monotonic() + 40
             while not self.enough.is_set():
                 if flag[0] is not None:
                     raise flag[0]
@@ -85,7 +85,7 @@ async def row_of(ticks: Ticks, run: str) -> RunRow:
 
 def beaten(ticks: Ticks, run: str) -> None:
     """Wait until the lease of a run is extended to a whole one from now."""
-    end = time.monotonic() + 60
+    end = time.monotonic() + 30
     while asyncio.run(row_of(ticks, run)).lease < ticks.now + LEASE:
         assert time.monotonic() < end, "no heartbeat came"
         time.sleep(0.02)
@@ -245,27 +245,21 @@ def test_a_run_that_lost_its_journal_harms_no_other(place: Place) -> None:
 
 def test_a_run_whose_time_is_up_ends_where_nothing_is_kept_any_more(place: Place) -> None:
     async def body(store: DatabaseStore) -> None:
-        inside = asyncio.Event()
+        clock, inside = FakeClock(), asyncio.Event()
 
-        async def pay(n: int) -> int:
+        async def main(k: Any) -> str:
             inside.set()
-            await asyncio.sleep(100)
-            return n
+            await asyncio.Event().wait()
+            return "never"
 
-        async def main(k: Any) -> int:
-            await k.act(0, "main.pay", (1,))
-            return 1
-
-        made = unit(
-            tools=[tool("pay", None, parameter("n", IntType()), result=IntType())],
-            nodes=[code("main", main, result=IntType(), budget=BudgetSpec(time=300))],
-        )
-        execution = Execution(engine(made, externs={"main.pay": pay}), store, "w1", 60.0)
+        made = unit(nodes=[code("main", main, budget=BudgetSpec(time=5_000))])
+        execution = Execution(engine(made, clock=clock), store, "w1", 60.0)
         held = execution.fresh("main", {}, Options(run="r1"))
         run = execution.start(held)
         await inside.wait()
         held.journal._failed(Fenced("r1"))  # type: ignore[attr-defined]
-        await asyncio.wait_for(run.outcome(), 60)
+        clock.advance(6)
+        assert fault_of(await asyncio.wait_for(run.outcome(), 20)).kind.value == "DeadlineExceeded"
 
     place.run(body)
 

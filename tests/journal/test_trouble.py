@@ -86,7 +86,8 @@ def test_a_disk_that_is_full_when_a_transaction_is_committed(tmp_path: Path) -> 
 
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, preexec_fn=limit, timeout=120)
     lines = done.stdout.splitlines()
-    assert lines[-1].startswith("failed the runs in "), (lines[-3:], done.stderr[-2_000:])
+    assert lines[-2].startswith("failed the runs in "), (lines[-3:], done.stderr[-2_000:])
+    assert lines[-1] == "still there True", "the connection can be used: the transaction that failed is taken back"
     last = max(int(line.split()[1]) for line in lines if line.startswith("started"))
 
     async def body(store: DatabaseStore) -> None:

@@ -46,6 +46,8 @@ async def main(kind: str, where: str, run: str, lease: float, most: int) -> None
         print("fenced", flush=True)
     except StoreError as error:
         print("failed", error, flush=True)
+        row = await store.find(run)
+        print("still there", row is not None, flush=True)
     await store.close()
 
 

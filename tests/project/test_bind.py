@@ -219,6 +219,7 @@ def test_lines(tmp_path: Path, line: str, field: str, value: Any) -> None:
         ('runs = postgres(secret("RUNS"))', "AEL0831", "the deployment has no secret `RUNS`"),
         ('runs = sqlite("r.db", slots: 0)', "AEL0814", "`slots` is a number of at least 1"),
         ('runs = sqlite("r.db", lease: 5)', "AEL0814", "`lease` is a length of time"),
+        ('runs = sqlite("r.db", drain: soon)', "AEL0814", "`drain` is a length of time"),
         ('runs = sqlite("r.db", uncertain: maybe)', "AEL0814", "`uncertain` is `park` or `end`"),
         ('runs = sqlite("r.db", speed: 5)', "AEL0814", "`runs` has no `speed`"),
         ('model fast = openai("m", key: "sk")', "AEL0815", "a key is a named secret, never text in a file"),
@@ -320,6 +321,7 @@ def test_who_approves_is_not_handed_to_others(tmp_path: Path, line: str, codes: 
                 "sqlite", "r.db", lease=10.0, slots=2, per_tenant=1, approval=86_400.0, keep=2_592_000.0, park_uncertain=True
             ),
         ),
+        ('runs = sqlite("r.db", drain: 0s)', RunsBinding("sqlite", "r.db", drain=0.0)),
         ('runs = postgres(secret("RUNS"))\nsecret RUNS = env("RUNS")', RunsBinding("postgres", "", "RUNS")),
         (
             'runs = sqlite("r.db", evidence: redacted, redact: ["email", "iban"], evidence_keep: 7d)',
