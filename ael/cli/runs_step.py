@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
 from typing import cast
 
 from ael.cli.progress import clean, json_text
@@ -13,7 +14,7 @@ from ael.cli.report import told
 from ael.cli.runs_list import when
 from ael.cli.runs_open import Stopped, found, opened_with
 from ael.cli.runs_show import approval_text, attempt_text
-from ael.cli.seen import Seen, asked, read
+from ael.cli.seen import Seen, read
 from ael.durable.pinned import price_of
 from ael.durable.place import PlaceError, Places
 from ael.journal.entry import Entry, Kind
@@ -38,6 +39,7 @@ async def act(args: argparse.Namespace) -> int:
     notes = list(seen.notes)
     step = {"run": row.header.run, "number": places.paths.index(path) + 1, "of": len(places.paths), **_step(seen, path)}
     if step["kind"] == Kind.MODEL.value and seen.show is not None:
+        asked = import_module("ael.cli.rehearsed").asked
         requests, why = await asked(args.path, args.deploy, row, seen.input, seen.pinned, seen.raw)
         step["prompt"] = prompt(requests[path], seen.show) if path in requests else None
         notes += [why] if path not in requests and why not in notes else []

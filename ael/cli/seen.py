@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from ael.cli.runs_list import when
-from ael.diagnostics.diagnostic import Bag
-from ael.durable.rehearse import requests
-from ael.host import open_preview
 from ael.hosting.masking import masker_of
 from ael.journal.content import FORGOTTEN
 from ael.journal.durable import DurableStore, RunRow
-from ael.journal.entry import Entry, Kind
+from ael.journal.entry import Entry
 from ael.observe.shown import Shown, as_shown, content_of, shown
 from ael.project.deployment import Deployment
-from ael.project.program import open_program
 from ael.run.bindings import system_user
-from ael.run.conversation import Request
 from ael.run.trace import Masker
 
 
@@ -57,30 +51,3 @@ def forgotten(pinned: Mapping[str, object]) -> list[str]:
     """That the content of a run was forgotten, and when."""
     at = pinned.get(FORGOTTEN)
     return [f"its content was forgotten {when(at)}"] if isinstance(at, int | float) else []
-
-
-async def asked(
-    path: Path, deploy: str | None, row: RunRow, input: object, pinned: Mapping[str, object], entries: Sequence[Entry]
-) -> tuple[dict[str, Request], str]:
-    """What the models of a run were asked, by step; and why it is not all there, else "". The program is run over its journal: nothing is
-    sent."""
-    turns = {entry.path for entry in entries if entry.kind is Kind.MODEL}
-    if not turns:
-        return {}, ""
-    if not isinstance(input, dict):
-        return {}, "; ".join(forgotten(pinned))
-    program = open_program(path, bag := Bag(), deploy=deploy)
-    if program is None or bag.errors:
-        return {}, "what models were asked is made again by the program, which is not here, or has errors (`ael check`)"
-    host = open_preview(program, frozenset(program.program.nodes))
-    if host.unit.digest != row.header.program:
-        began = f"the run began with {row.header.program[:12]}, and this is {host.unit.digest[:12]}"
-        return {}, f"what models were asked is made again by the program, and it has changed: {began}"
-    found = await requests(host.engine, row, input, pinned, entries)
-    missing = sorted(turns - found.keys())
-    why = (
-        f"what was asked at {', '.join(missing[:3])} could not be made again: the program is bound otherwise now"
-        if missing
-        else ""
-    )
-    return found, why

@@ -6,12 +6,13 @@ import argparse
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from importlib import import_module
 
 from ael.cli.progress import clean, json_text
 from ael.cli.report import told
 from ael.cli.runs_list import row_json, table, when
 from ael.cli.runs_open import Stopped, found, opened_with
-from ael.cli.seen import asked, read
+from ael.cli.seen import read
 from ael.cli.trace import lines, plain
 from ael.hosting.masking import masker_of
 from ael.journal.durable import DurableStore, RunRow
@@ -53,6 +54,7 @@ async def _kept(store: DurableStore, row: RunRow, deployment: Deployment, args: 
         note = "`evidence: none` on its `runs` line: leave `--content` out"
         raise Stopped(2, told("AEL0905", "the deployment lets nobody read the content of its runs", note))
     seen = await read(store, deployment, row, f"ael trace --content --format {args.format}")
+    asked = import_module("ael.cli.rehearsed").asked
     requests, why = await asked(args.path, args.deploy, row, seen.input, seen.pinned, seen.raw)
     notes = [*seen.notes, *([why] if why and why not in seen.notes else [])]
     return Kept(row, seen.raw, time.time(), seen.masker, seen.input, seen.show, requests), notes
