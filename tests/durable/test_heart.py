@@ -243,7 +243,9 @@ def test_a_run_that_lost_its_journal_harms_no_other(place: Place) -> None:
     asyncio.run(main())
 
 
-def test_a_run_whose_time_is_up_ends_where_nothing_is_kept_any_more(place: Place) -> None:
+@pytest.mark.feature("K39")
+@pytest.mark.parametrize("late", [True, False])
+def test_a_run_that_is_told_to_end_does_where_nothing_is_kept_any_more(place: Place, late: bool) -> None:
     async def body(store: DatabaseStore) -> None:
         clock, inside = FakeClock(), asyncio.Event()
 
@@ -252,14 +254,19 @@ def test_a_run_whose_time_is_up_ends_where_nothing_is_kept_any_more(place: Place
             await asyncio.Event().wait()
             return "never"
 
-        made = unit(nodes=[code("main", main, budget=BudgetSpec(time=5_000))])
+        made = unit(nodes=[code("main", main)])
         execution = Execution(engine(made, clock=clock), store, "w1", 60.0)
-        held = execution.fresh("main", {}, Options(run="r1"))
-        run = execution.start(held)
+        options = Options(run="r1", budget=BudgetSpec(time=5_000))
+        held = execution.fresh("main", {}, options)
+        run = execution.start(held, options)
         await inside.wait()
         held.journal._failed(Fenced("r1"))  # type: ignore[attr-defined]
-        clock.advance(6)
-        assert fault_of(await asyncio.wait_for(run.outcome(), 20)).kind.value == "DeadlineExceeded"
+        if late:
+            clock.advance(6)
+        else:
+            run.cancel("enough")
+        fault = fault_of(await asyncio.wait_for(run.outcome(), 20))
+        assert fault.kind.value == ("DeadlineExceeded" if late else "Cancelled")
 
     place.run(body)
 

@@ -18,7 +18,7 @@ MUTATIONS = (
         "ael/run/run.py",
         "        with suppress(Exception):  # a run ends where",
         "        with suppress(ZeroDivisionError):  # a run ends where",
-        HEART + "test_a_run_whose_time_is_up_ends_where_nothing_is_kept_any_more",
+        HEART + "test_a_run_that_is_told_to_end_does_where_nothing_is_kept_any_more",
     ),
     Mutation(
         "K29",
