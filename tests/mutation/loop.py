@@ -362,7 +362,7 @@ MUTATIONS = (
         "K39",
         "the wait for calls that were given up",
         "ael/run/extern.py",
-        "            future.add_done_callback(_seen)\n            run.hold(future)\n",
+        "            future.add_done_callback(_seen)\n            hold(future)\n",
         "            future.add_done_callback(_seen)\n",
         RUN + "test_started_calls_are_joined_before_the_run_ends",
     ),
