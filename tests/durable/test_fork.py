@@ -2,98 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
 
 from ael.data import replace
-from ael.durable.change import ChangeError
-from ael.durable.execute import Execution, new_owner
-from ael.durable.fork import Answer, Changes, Doers, Fork, ForkJournal, fork_of
+from ael.durable.execute import Execution
+from ael.durable.fork import Changes, Doers, Fork, ForkJournal, fork_of
 from ael.durable.forking import forked
 from ael.durable.pinned import Bound
 from ael.journal.database import DatabaseStore
-from ael.journal.durable import RunRow
 from ael.journal.entry import Ending, Entry, Header, Kind, State
 from ael.journal.memory import MemoryJournal
-from ael.run.bindings import Options
-from ael.run.outcome import Outcome
-from ael.run.ports import Decision
-from ael.run.store import MemoryStore
 from ael.types.fault import Fault
 from ael.types.signature import Repeat, Signature
-from ael.types.spec import ApprovalSpec, BudgetSpec, OperationSpec, StoreSpec
-from ael.types.type import IntType
+from ael.types.spec import OperationSpec
+from tests.durable.forks import INT, World, gone_on, original, step, total
 from tests.journal.places import Place
-from tests.run.fakes import FakeApprover, call, calls, model, said
-from tests.run.helpers import code, engine, fault_of, node, parameter, tool, unit, value_of
-
-INT = IntType()
-
-
-class World:
-    """Three calls: `rate` only reads (it is `parallel`), `pay` is `never`, `mail` may be sent again; what each was called with is kept."""
-
-    def __init__(self, main: Callable[..., Coroutine[Any, Any, Any]], *, approval: bool = False, digest: str = "program") -> None:
-        self.seen: dict[str, list[int]] = {"rate": [], "pay": [], "mail": []}
-        self.rate = 2
-        self.notes = MemoryStore()
-
-        async def rate(n: int) -> int:
-            self.seen["rate"].append(n)
-            return n * self.rate
-
-        async def pay(n: int) -> int:
-            self.seen["pay"].append(n)
-            return n + 100
-
-        async def mail(n: int) -> int:
-            self.seen["mail"].append(n)
-            return n
-
-        boss = ApprovalSpec("boss") if approval else None
-        tools = [
-            tool("rate", None, parameter("n", INT), result=INT, parallel=True),
-            tool("pay", None, parameter("n", INT), result=INT, repeat=Repeat.NEVER, approval=boss),
-            tool("mail", None, parameter("n", INT), result=INT, repeat=Repeat.IDEMPOTENT),
-        ]
-        nodes = [code("main", main, parameter("n", INT), result=INT), node("answer", parameter("q"), tools=["pay"])]
-        self.unit = unit(tools=tools, nodes=nodes, stores=[StoreSpec("main.notes", INT, None)], digest=digest)
-        self.externs = {"main.rate": rate, "main.pay": pay, "main.mail": mail}
-
-    def execution(self, store: DatabaseStore, *models: Any, **bound: Any) -> Execution:
-        made = engine(self.unit, *models, externs=self.externs, stores={"main.notes": self.notes}, **bound)
-        return Execution(made, store, new_owner(), 60.0)
-
-
-async def total(k: Any, n: int) -> int:
-    """A rate, a payment of it, a mail."""
-    rated = await k.act(0, "main.rate", (n,))
-    paid = await k.act(1, "main.pay", (rated,))
-    await k.act(2, "main.mail", (paid,))
-    return int(paid)
-
-
-async def original(execution: Execution, given: dict[str, object] | None = None, entry: str = "main") -> RunRow:
-    held = execution.fresh(entry, given or {"n": 1}, Options(run="r1", caller="ann"))
-    await execution.conclude(held, execution.start(held))
-    row = await execution.store.find("r1")
-    assert row is not None
-    return row
-
-
-async def gone_on(execution: Execution, run: str) -> tuple[Outcome, ForkJournal]:
-    held = await execution.store.hold(run, execution.owner, 60.0)
-    assert held is not None
-    started = execution.start(held)
-    outcome = await execution.conclude(held, started)
-    assert isinstance(started.journal, ForkJournal)
-    return outcome, started.journal
-
-
-async def step(store: DatabaseStore, name: str) -> str:
-    return next(entry.path for entry in await store.entries("r1") if entry.target == f"main.{name}")
+from tests.run.fakes import call, calls, model, said
+from tests.run.helpers import engine, fault_of, node, parameter, value_of
 
 
 @pytest.mark.feature("B7", "A12.16", "D7")
@@ -146,23 +73,6 @@ def test_what_is_allowed_by_name_is_made_for_real_under_a_key_of_its_own(place: 
     place.run(body)
 
 
-@pytest.mark.feature("A12.16")
-def test_an_answer_can_be_replaced_and_everything_before_it_is_replayed(place: Place) -> None:
-    async def body(store: DatabaseStore) -> None:
-        world = World(total)
-        execution = world.execution(store)
-        row = await original(execution)
-        pay = await step(store, "pay")
-        outcome, journal = await gone_on(
-            execution, await forked(execution, row, pay, changes=Changes({pay: Answer(Ending.VALUE, 777)}), allow=["mail"])
-        )
-        assert value_of(outcome) == 777
-        assert world.seen == {"rate": [1], "pay": [2], "mail": [102, 777]}
-        assert journal.unseen == set()
-
-    place.run(body)
-
-
 @pytest.mark.feature("B7")
 def test_each_recorded_call_serves_once(place: Place) -> None:
     async def twice(k: Any, n: int) -> int:
@@ -206,29 +116,6 @@ def test_a_changed_program_may_fork_and_its_beginning_is_checked(place: Place) -
         outcome, journal = await gone_on(less, await forked(less, row, ""))
         assert value_of(outcome) == 2
         assert journal.unseen == {await step(store, "pay"), await step(store, "mail")}, "what it did not come to is told"
-
-    place.run(body)
-
-
-@pytest.mark.feature("B7", "A4.6")
-def test_nobody_is_asked_about_a_call_that_is_served_or_blocked_and_no_approval_is_taken_over(place: Place) -> None:
-    async def body(store: DatabaseStore) -> None:
-        world = World(total, approval=True)
-        asked = FakeApprover(*[Decision(True, "ann")] * 2)
-        execution = world.execution(store, approver=asked)
-        row = await original(execution)
-        assert len(asked.requests) == 1
-        rate = await step(store, "rate")
-        served, _ = await gone_on(execution, await forked(execution, row, rate))
-        assert value_of(served) == 102
-        world.rate = 3
-        blocked, _ = await gone_on(execution, await forked(execution, row, rate))
-        assert fault_of(blocked).details["blocked"] is True
-        assert len(asked.requests) == 1
-        world.rate = 2
-        real, _ = await gone_on(execution, await forked(execution, row, await step(store, "pay"), allow=["pay"]))
-        assert value_of(real) == 102
-        assert len(asked.requests) == 2, "the approval of one run is not that of another"
 
     place.run(body)
 
@@ -348,50 +235,6 @@ def test_a_refused_call_is_answered_so_and_takes_no_record(place: Place) -> None
     place.run(body)
 
 
-@pytest.mark.feature("B7", "A4.6", "K30")
-def test_a_fork_decides_no_and_never_yes_for_what_is_made(place: Place) -> None:
-    def decided(approved: bool, **arguments: object) -> Answer:
-        return Answer(Ending.VALUE, {"approved": approved, "by": "the fork", "reason": "why", "arguments": arguments or None})
-
-    async def body(store: DatabaseStore) -> None:
-        world = World(total, approval=True)
-        execution = world.execution(store, approver=FakeApprover(Decision(True, "ann")))
-        row = await original(execution)
-        asked = f"{await step(store, 'pay')}/approval"
-        for allow in ((), ("pay",)):
-            no = await forked(execution, row, asked, changes=Changes({asked: decided(False)}), allow=allow)
-            outcome, journal = await gone_on(execution, no)
-            assert fault_of(outcome).kind.value == "ApprovalDenied"
-            assert (journal.served, journal.blocked) == ([], [])
-        edited = await forked(execution, row, asked, changes=Changes({asked: decided(True, n=9)}))
-        outcome, _ = await gone_on(execution, edited)
-        assert fault_of(outcome).details["blocked"] is True, "the record has no call with these arguments"
-        yes = await forked(execution, row, asked, changes=Changes({asked: decided(True, n=2)}))
-        assert value_of((await gone_on(execution, yes))[0]) == 102
-        for name in ("pay", "main.pay"):
-            with pytest.raises(ChangeError, match=r"cannot approve a call of `main\.pay` that it makes for real"):
-                await forked(execution, row, asked, changes=Changes({asked: decided(True)}), allow=[name])
-        assert world.seen["pay"] == [2]
-
-    place.run(body)
-
-
-@pytest.mark.feature("B7", "A4.6")
-def test_an_approval_that_nobody_gave_is_decided_in_a_fork(place: Place) -> None:
-    async def body(store: DatabaseStore) -> None:
-        world = World(total, approval=True)
-        execution = world.execution(store)
-        row = await original(execution)
-        assert row.state.value == "parked"
-        asked = f"{await step(store, 'pay')}/approval"
-        no = Answer(Ending.VALUE, {"approved": False, "by": "the fork", "reason": "", "arguments": None})
-        outcome, _ = await gone_on(execution, await forked(execution, row, asked, changes=Changes({asked: no})))
-        assert fault_of(outcome).kind.value == "ApprovalDenied"
-        assert world.seen["pay"] == []
-
-    place.run(body)
-
-
 @pytest.mark.feature("B7", "K26")
 def test_a_call_that_is_held_back_never_begins_whatever_led_there() -> None:
     """The last guard: even a call that nothing answered is not started."""
@@ -419,135 +262,5 @@ def test_a_node_that_a_model_is_offered_runs_anew_and_its_calls_are_served(place
         assert value_of(outcome) == "done"
         assert (len(journal.served), journal.blocked) == (1, [])
         assert world.seen["pay"] == [5]
-
-    place.run(body)
-
-
-@pytest.mark.feature("A12.16", "B7")
-def test_a_fork_of_a_fork_serves_what_was_served(place: Place) -> None:
-    async def crossed(k: Any, n: int) -> int:
-        rated = int(await k.act(0, "main.rate", (n,)))
-        for place, number in enumerate((rated, 5 - rated)):
-            await k.act(place, "main.pay", (number,))
-        return int(await k.act(9, "main.mail", (rated,))) if rated == 2 else 0
-
-    async def body(store: DatabaseStore) -> None:
-        world = World(crossed)
-        execution = world.execution(store)
-        row = await original(execution)
-        assert world.seen == {"rate": [1], "pay": [2, 3], "mail": [2]}
-        world.rate = 3
-        first = await forked(execution, row, await step(store, "rate"))
-        outcome, journal = await gone_on(execution, first)
-        assert (value_of(outcome), len(journal.served), journal.blocked) == (0, 2, []), (
-            "in another order, each served by the other's record"
-        )
-        again = await store.find(first)
-        assert again is not None
-        pays = [
-            entry.path for entry in await store.entries(first) if entry.target == "main.pay" and entry.state is State.ANSWERED
-        ]
-        second = await forked(execution, again, pays[1])
-        outcome, journal = await gone_on(execution, second)
-        assert (value_of(outcome), journal.served, journal.blocked) == (0, [pays[1]], [])
-        assert world.seen["pay"] == [2, 3]
-
-    place.run(body)
-
-
-@pytest.mark.feature("B7", "A4.6", "K30")
-def test_an_approval_that_was_given_before_the_step_counts_only_with_its_call(place: Place) -> None:
-    """The step is inside of the call that was approved: the call is made again, so its role is asked again."""
-
-    async def order(k: Any, n: int) -> int:
-        return int(await k.act(0, "main.rate", (n,)))
-
-    async def main(k: Any, n: int) -> int:
-        return int(await k.act(0, "main.order", (n,)))
-
-    async def body(store: DatabaseStore) -> None:
-        world = World(main)
-        made = tool("order", order, parameter("n", INT), result=INT, repeat=Repeat.NEVER, approval=ApprovalSpec("boss"))
-        world.unit = replace(world.unit, tools={**world.unit.tools, "main.order": made})
-        asked = FakeApprover(*[Decision(True, "ann")] * 2)
-        execution = world.execution(store, approver=asked)
-        row = await original(execution)
-        run = await forked(execution, row, await step(store, "rate"), allow=["order"])
-        assert value_of((await gone_on(execution, run))[0]) == 2
-        assert (len(asked.requests), world.seen["rate"]) == (2, [1, 1])
-
-    place.run(body)
-
-
-@pytest.mark.feature("A12.16", "A12.10")
-def test_a_fork_that_its_maker_keeps_is_taken_by_no_worker(place: Place) -> None:
-    async def body(store: DatabaseStore) -> None:
-        world = World(total)
-        execution = world.execution(store)
-        row = await original(execution)
-        run = await forked(execution, row, await step(store, "rate"), keep=True)
-        programs = [world.unit.digest]
-        assert await store.claim("another", programs, 5, 60.0) == []
-        assert await store.hold(run, "another", 60.0) is None
-        outcome, _ = await gone_on(execution, run)
-        assert value_of(outcome) == 102
-        left = await forked(execution, row, await step(store, "rate"))
-        assert [held.row.header.run for held in await store.claim("another", programs, 5, 60.0)] == [left]
-
-    place.run(body)
-
-
-@pytest.mark.feature("A12.16", "B7")
-def test_an_answer_inside_of_a_call_is_replaced_where_the_call_is_run_anew_and_nowhere_else(place: Place) -> None:
-    async def quote(k: Any, n: int) -> int:
-        return 10 * int(await k.act(0, "main.rate", (n,)))
-
-    async def main(k: Any, n: int) -> int:
-        return int(await k.act(0, "main.quote", (n,))) + int(await k.act(1, "main.order", (n,)))
-
-    async def body(store: DatabaseStore) -> None:
-        world = World(main)
-        inner = [
-            tool("quote", quote, parameter("n", INT), result=INT, repeat=Repeat.IDEMPOTENT),
-            tool("order", quote, parameter("n", INT), result=INT, repeat=Repeat.NEVER),
-        ]
-        world.unit = replace(world.unit, tools={**world.unit.tools, **{one.spec.name: one for one in inner}})
-        execution = world.execution(store)
-        row = await original(execution)
-        rates = [
-            entry.path for entry in await store.entries("r1") if entry.target == "main.rate" and entry.state is State.ANSWERED
-        ]
-        assert len(rates) == 2
-        run = await forked(execution, row, "", changes=Changes({rates[0]: Answer(Ending.VALUE, 7)}))
-        outcome, journal = await gone_on(execution, run)
-        assert value_of(outcome) == 70 + 20, "`quote` has its answer in the record, and is run again for what changed in it"
-        assert (journal.served, journal.blocked, journal.unseen) == ([], [], set())
-        changed = Changes({rates[1]: Answer(Ending.VALUE, 7)})
-        with pytest.raises(ChangeError, match="is inside of a call of `order`, which is served or blocked as a whole"):
-            await forked(execution, row, "", changes=changed)
-        run = await forked(execution, row, "", changes=changed, allow=["order"])
-        assert value_of((await gone_on(execution, run))[0]) == 20 + 70
-        assert world.seen["rate"] == [1, 1]
-
-    place.run(body)
-
-
-@pytest.mark.feature("A12.16")
-def test_the_input_and_the_budget_of_a_fork_are_its_own(place: Place) -> None:
-    async def body(store: DatabaseStore) -> None:
-        world = World(total)
-        execution = world.execution(store)
-        row = await original(execution)
-        first = await step(store, "rate")
-        more = await forked(
-            execution, row, first, changes=Changes(input={"n": 4}, budget=BudgetSpec(tool_calls=1)), allow=["pay"]
-        )
-        assert fault_of((await gone_on(execution, more))[0]).kind.value == "BudgetExhausted"
-        given = await store.given(more)
-        assert given is not None
-        assert (given[0], given[1]["budget"]) == ({"n": 4}, {"tool_calls": 1})
-        assert world.seen == {"rate": [1, 4], "pay": [2], "mail": [102]}
-        with pytest.raises(ChangeError, match="does not fit the parameters"):
-            await forked(execution, row, first, changes=Changes(input={"n": "four"}))
 
     place.run(body)

@@ -29,7 +29,7 @@ MUTATIONS = (
         "ael/durable/fork.py",
         'kept.append(entry._replace(key="", derived=()) if entry.key == _SERVED else entry)',
         "kept.append(entry)",
-        FORK + "test_a_fork_of_a_fork_serves_what_was_served",
+        "tests/durable/test_fork_changes.py::test_a_fork_of_a_fork_serves_what_was_served",
     ),
     Mutation(
         "K26",
@@ -46,7 +46,7 @@ MUTATIONS = (
         "ael/durable/fork.py",
         'if not path.endswith("/approval") or path in changes or path.removesuffix("/approval") in beginning',
         "if True",
-        FORK + "test_an_approval_that_was_given_before_the_step_counts_only_with_its_call",
+        "tests/durable/test_fork_approval.py::test_an_approval_that_was_given_before_the_step_counts_only_with_its_call",
     ),
     Mutation(
         "K26",
@@ -70,7 +70,7 @@ MUTATIONS = (
         "ael/durable/forking.py",
         "        if allows(allow, target) or not doers.act(Kind.TOOL, target):\n",
         "        if False:\n",
-        FORK + "test_a_fork_decides_no_and_never_yes_for_what_is_made",
+        "tests/durable/test_fork_approval.py::test_a_fork_decides_no_and_never_yes_for_what_is_made",
     ),
     Mutation(
         "K28",
