@@ -16,7 +16,7 @@ from ael.run.deadline import Deadline, Expired, Within
 from ael.run.events import Retried
 from ael.run.gate import Check, permission
 from ael.run.given_up import GivenUp, given_up, limit_of
-from ael.run.park import WAIT_IN_TASK, Parked, Wait
+from ael.run.park import DEFERRALS, WAIT_IN_TASK, Parked, Wait
 from ael.run.repeat import retryable, wait_before
 from ael.run.scope import Attempts, Scope
 from ael.run.step import Step, error_of
@@ -243,10 +243,13 @@ class CallPlan:
                 run = scope.run
                 after = fault.details.get("retry_after")
                 wait = wait_before(attempt, retry, run.world.bindings.random, after if isinstance(after, int | float) else None)
-                left = scope.deadline.left()
+                parks = run.parks and wait > WAIT_IN_TASK
+                left = scope.deadline.left(parked=parks)
                 if (left is not None and wait >= left) or not attempts.take():
                     raise
-                if run.parks and wait > WAIT_IN_TASK:
+                if parks:
+                    if not step.deferred(fault, retry.attempts + DEFERRALS):
+                        raise
                     detail = {"operation": self.short, "reason": fault.kind.value}
                     raise Parked(Wait("time", step.path, self.name, run.world.clock.now() + wait, detail)) from None
                 step.failed_attempt(attempt, fault)

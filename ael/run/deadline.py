@@ -106,12 +106,15 @@ class Deadline:
         outer = None if self.parent is None else self.parent.cut_by()
         return outer if outer is not None else self.depth if self.fired else None
 
-    def left(self) -> float | None:
-        """Seconds until the first of this and the enclosing deadlines, never below zero; None when there is none."""
+    def left(self, *, parked: bool = False) -> float | None:
+        """Seconds until the first of this and the enclosing deadlines, never below zero; None when there is none.
+
+        `parked`: for a run that works on nothing, for which only absolute ones go on.
+        """
         least: float | None = None
         here: Deadline | None = self
         while here is not None:
-            if here.when is not None and (least is None or here.when < least):
+            if here.when is not None and (here.absolute or not parked) and (least is None or here.when < least):
                 least = here.when
             here = here.parent
         return None if least is None else max(0.0, least - self._clock.monotonic())

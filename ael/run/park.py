@@ -9,6 +9,10 @@ WAIT_IN_TASK = 30.0
 """Seconds that a run which can be parked waits for something in its task; for longer it is parked."""
 
 
+DEFERRALS = 10
+"""How often, beyond its attempts, a call may be put off for so long: the other side that always says "later" ends it (feature A7.11)."""
+
+
 class Wait(NamedTuple):
     """What a parked run waits for.
 

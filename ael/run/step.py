@@ -130,6 +130,15 @@ class Step:
         now = run.world.clock.now()
         run.note(Entry(path, _ANSWERED, Kind.EFFECT, self.target, "", "", record, Ending.FAULT, now, run.active))
 
+    def deferred(self, fault: Fault, most: int) -> bool:
+        """Record an attempt after which the call waits in no task; False when there are `most` failed ones in the journal already."""
+        number = 1
+        while self.run.journal.last(f"{self.path}~{number}") is not None:
+            number += 1
+        if number <= most:
+            self.failed_attempt(number, fault)
+        return number <= most
+
     def _later(self, waiting: Awaitable[None] | None) -> None:
         """A record that nothing waits for: its commit is joined with the run."""
         if waiting is not None:
