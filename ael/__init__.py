@@ -4,7 +4,7 @@ What stands in `_MODULES` is loaded when it is first used: importing AEL costs a
 tools that only raises `ael.Failure`, next to nothing. Type checkers read `__init__.pyi`.
 """
 
-from importlib import import_module
+from importlib import import_module as _import
 
 __version__ = "0.1.0"
 
@@ -32,9 +32,9 @@ __all__ = sorted([*_PLACES, "events"])
 def __getattr__(name: str) -> object:
     """Load a name (PEP 562)."""
     if name == "events":
-        found: object = import_module("ael.run.events")
+        found: object = _import("ael.run.events")
     elif name in _PLACES:
-        found = getattr(import_module(_PLACES[name]), name)
+        found = getattr(_import(_PLACES[name]), name)
     else:
         raise AttributeError(f"module 'ael' has no attribute {name!r}")
     globals()[name] = found
@@ -42,4 +42,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*(name for name in globals() if name.startswith("__")), *__all__})

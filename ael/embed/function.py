@@ -11,12 +11,13 @@ from ael.data import dataclass
 from ael.embed.annotation import alternatives, bare, hints
 from ael.embed.plain import value_of
 from ael.embed.shape import Convert, ShapeError, fits, reader
+from ael.run.extern import CONTEXT
 from ael.types.definition import Definitions
 from ael.types.fault import Fault, FaultKind
 from ael.types.signature import ParameterDef, Signature
 from ael.types.text import show
 
-CONTEXT = ("ctx", "call")
+NAMES = ("ctx", "call")
 """The parameter that gets the context of a call (`ael.CallContext`), where the signature has none of that name."""
 
 
@@ -32,22 +33,23 @@ class Fitted:
     gives: Convert
 
     def adapter(self) -> Callable[..., object]:
-        """What the run time calls: by wire name, with the context under `call`."""
+        """What the run time calls: by wire name, with the context beside them."""
         if self.asynchronous:
 
-            async def awaited(*, call: object, **given: object) -> object:
-                result = self.function(**self.arguments(given, call))
+            async def awaited(**given: object) -> object:
+                result = self.function(**self.arguments(given))
                 return self.gives(await result if inspect.isawaitable(result) else result)
 
-            return awaited
+            return marked(awaited)
 
-        def called(*, call: object, **given: object) -> object:
-            return self.gives(self.function(**self.arguments(given, call)))
+        def called(**given: object) -> object:
+            return self.gives(self.function(**self.arguments(given)))
 
-        return called
+        return marked(called)
 
-    def arguments(self, given: Mapping[str, object], call: object) -> dict[str, object]:
+    def arguments(self, given: dict[str, object]) -> dict[str, object]:
         """The keywords of one call. An argument that is absent is left to the function's default, or is `None` where it has none."""
+        context = given.pop(CONTEXT, None)
         made: dict[str, object] = dict.fromkeys(self.missing)
         for wire, value in given.items():
             name, convert = self.takes[wire]
@@ -57,8 +59,14 @@ class Fitted:
                 what = f"{type(error).__name__}: {error}"[:_SHOWN]
                 raise Fault(FaultKind.BAD_ARGUMENTS, f"`{name}` is refused: {what}", final=True) from None
         if self.context is not None:
-            made[self.context] = call
+            made[self.context] = context
         return made
+
+
+def marked(function: Callable[..., object]) -> Callable[..., object]:
+    """A function that gets the context of each call under a name that no parameter has."""
+    vars(function)["ael_context"] = CONTEXT
+    return function
 
 
 def fitted(function: Any, signature: Signature, definitions: Definitions) -> Fitted | list[str]:
@@ -77,7 +85,7 @@ def fitted(function: Any, signature: Signature, definitions: Definitions) -> Fit
         # A built-in function that does not say what it takes: seen when it is called.
         return Fitted(function, asynchronous, {one.wire: (one.wire, _same) for one in signature.parameters}, (), None, _same)
     problems: list[str] = []
-    context = next((name for name in CONTEXT if name in parameters and not _named(signature, name)), None)
+    context = next((name for name in NAMES if name in parameters and not _named(signature, name)), None)
     others = {name: one for name, one in parameters.items() if name != context}
     takes, missing = _takes(others, known, signature, definitions, problems)
     if context is not None and parameters[context].kind is inspect.Parameter.POSITIONAL_ONLY:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from difflib import get_close_matches
-from typing import TypedDict
+from typing import TypeAlias, TypedDict
 
 from ael.data import replace
 from ael.embed.error import RequestError
@@ -17,6 +17,8 @@ from ael.run.bindings import Options
 from ael.run.events import Event
 from ael.run.permission import Layer, closed
 from ael.types.spec import BudgetSpec
+
+OnEvent: TypeAlias = Callable[[Event], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ class Asked(TypedDict, total=False):
     deadline: float | timedelta | datetime
     run_id: str
     trace_parent: str
-    on_event: Callable[[Event], None]
+    on_event: OnEvent
 
 
 def seconds(value: float | timedelta, name: str) -> float:

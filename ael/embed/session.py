@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack, overload
@@ -16,7 +16,7 @@ from ael.embed.approver import Approve, CallbackApprover
 from ael.embed.error import BindError, OpenError, RequestError
 from ael.embed.kept import Kept, Pin, pin, pin_of
 from ael.embed.nodes import Nodes
-from ael.embed.options import Asked, options
+from ael.embed.options import Asked, OnEvent, options
 from ael.embed.outcome import Outcome
 from ael.embed.plain import value_of
 from ael.embed.run import Run, recorded
@@ -44,7 +44,7 @@ class UnderWay:
 
     running: Running
     work: asyncio.Task[Ended]
-    pin: Pin
+    pin: Callable[[], Pin]
     held: Held | None = None
 
     def seen(self, convert: Convert) -> Run[Any]:
@@ -190,12 +190,18 @@ class Session:
         return self._start(entry, self._text(signature, input), self._convert(signature, result_type), chosen)
 
     @overload
-    async def resume(self, run_id: str, *, result_type: type[T], tenant: str | None = None) -> Outcome[T]: ...
+    async def resume(
+        self, run_id: str, *, result_type: type[T], tenant: str | None = None, on_event: OnEvent | None = None
+    ) -> Outcome[T]: ...
     @overload
-    async def resume(self, run_id: str, *, result_type: object = None, tenant: str | None = None) -> Outcome[Any]: ...
-    async def resume(self, run_id: str, *, result_type: object = None, tenant: str | None = None) -> Outcome[Any]:
+    async def resume(
+        self, run_id: str, *, result_type: object = None, tenant: str | None = None, on_event: OnEvent | None = None
+    ) -> Outcome[Any]: ...
+    async def resume(
+        self, run_id: str, *, result_type: object = None, tenant: str | None = None, on_event: OnEvent | None = None
+    ) -> Outcome[Any]:
         """Go on with a kept run, and wait for its end: one that is parked and may go on, or that a process left when it died. One that
-        has ended gives its outcome again. `tenant`: a run of another one is not found.
+        has ended gives its outcome again. `tenant`: a run of another one is not found. `on_event` is called with each event from here on.
 
         Raises `RequestError` for a run that is not there, that still waits, that another worker has, or that began under another program or
         other bindings.
@@ -206,7 +212,7 @@ class Session:
         if signature is None:
             raise RequestError("AEL0906", f"the program has no `{row.header.entry}` any more, which the run {run_id} is of")
         convert, here = self._convert(signature, result_type), self._under_way.get(run_id)
-        return await (self._again(row, convert, Options()) if here is None else here.seen(convert).outcome())
+        return await (self._again(row, convert, Options(on_event=on_event)) if here is None else here.seen(convert).outcome())
 
     async def decide(
         self,
@@ -305,7 +311,7 @@ class Session:
         row = None if self._kept is None else await self._kept.look(run)
         here = self._under_way.get(run)
         if here is not None:
-            asked.held_against(here.pin, run)
+            asked.held_against(here.pin(), run)
             return await here.seen(convert).outcome()
         if row is None:
             return None
@@ -316,14 +322,16 @@ class Session:
         host = self._open()
         if chosen.run in self._under_way:
             raise RequestError("AEL0905", f"the run {chosen.run} is under way already", "`await session.run(…)` waits for it")
-        asked = pin(host, entry, text, chosen)
+        asked = partial(pin, host, entry, text, chosen)
         if self._execution is None:
             running = host.engine.start(entry, text, chosen)
             return self._following(UnderWay(running, asyncio.ensure_future(running.outcome()), asked), convert)
         held = self._execution.fresh(entry, text, chosen)
         return self._executing(self._execution, held, self._execution.start(held, chosen, text), asked, convert)
 
-    def _executing(self, execution: Execution, held: Held, running: Running, asked: Pin, convert: Convert) -> Run[Any]:
+    def _executing(
+        self, execution: Execution, held: Held, running: Running, asked: Callable[[], Pin], convert: Convert
+    ) -> Run[Any]:
         work = asyncio.ensure_future(execution.conclude(held, running))
         return self._following(UnderWay(running, work, asked, held), convert)
 
@@ -348,7 +356,7 @@ class Session:
             return recorded(row.outcome, run, decode, convert)
         held = await kept.hold(row)
         running = execution.start(held, kept.options(held, chosen))
-        return await self._followed(self._executing(execution, held, running, pin_of(row), convert))
+        return await self._followed(self._executing(execution, held, running, partial(pin_of, row), convert))
 
     async def _followed(self, run: Run[Any]) -> Outcome[Any]:
         """The outcome; a task that is cancelled here cancels the run, and waits for its end."""

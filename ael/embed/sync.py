@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, Generic, Self, TypeVar, Unpack, overload
 
 from ael.embed.error import RequestError
-from ael.embed.options import Asked
+from ael.embed.options import Asked, OnEvent
 from ael.embed.outcome import Outcome
 from ael.embed.run import Run
 from ael.embed.session import Input, Session
@@ -60,7 +60,13 @@ class SyncSession:
         assert self._thread is not None
         loop.call_soon_threadsafe(loop.stop)
         self._thread.join()
+        # What `asyncio.run` does at its end.
+        left = asyncio.all_tasks(loop)
+        for task in left:
+            task.cancel()
+        loop.run_until_complete(asyncio.gather(*left, return_exceptions=True) if left else asyncio.sleep(0))
         loop.run_until_complete(loop.shutdown_asyncgens())
+        loop.run_until_complete(loop.shutdown_default_executor())
         loop.close()
 
     def _wait(self, work: Coroutine[Any, Any, R]) -> R:
@@ -120,12 +126,18 @@ class SyncSession:
         return SyncRun(self, run)
 
     @overload
-    def resume(self, run_id: str, *, result_type: type[T], tenant: str | None = None) -> Outcome[T]: ...
+    def resume(
+        self, run_id: str, *, result_type: type[T], tenant: str | None = None, on_event: OnEvent | None = None
+    ) -> Outcome[T]: ...
     @overload
-    def resume(self, run_id: str, *, result_type: object = None, tenant: str | None = None) -> Outcome[Any]: ...
-    def resume(self, run_id: str, *, result_type: object = None, tenant: str | None = None) -> Outcome[Any]:
+    def resume(
+        self, run_id: str, *, result_type: object = None, tenant: str | None = None, on_event: OnEvent | None = None
+    ) -> Outcome[Any]: ...
+    def resume(
+        self, run_id: str, *, result_type: object = None, tenant: str | None = None, on_event: OnEvent | None = None
+    ) -> Outcome[Any]:
         """As `Session.resume`."""
-        return self._wait(self._session.resume(run_id, result_type=result_type, tenant=tenant))
+        return self._wait(self._session.resume(run_id, result_type=result_type, tenant=tenant, on_event=on_event))
 
     def decide(
         self,

@@ -25,24 +25,20 @@ from ael.types.type import Named
 class Extern:
     """A Python function, and how it is called: keywords by parameter name, absent optional ones left out, `call` if it takes one."""
 
-    __slots__ = ("asynchronous", "fails", "function", "wants_call")
+    __slots__ = ("asynchronous", "context", "fails", "function")
 
     def __init__(self, function: Callable[..., object], fails: frozenset[str]) -> None:
         self.function = function
         self.fails = fails
         self.asynchronous = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
-        try:
-            parameter = inspect.signature(function).parameters.get("call")
-        except (TypeError, ValueError):
-            parameter = None
-        self.wants_call = parameter is not None and parameter.kind is inspect.Parameter.KEYWORD_ONLY
+        self.context = context_keyword(function)
 
     async def run(self, scope: Scope, step: Step, permission: str, arguments: dict[str, object]) -> object:
         """Call it. The arguments and the result are copies: neither side sees what the other does to them later."""
         given = {name: snapshot(value) for name, value in arguments.items()}
         stopped = threading.Event()
-        if self.wants_call:
-            given["call"] = context_of(scope, step, permission, stopped.is_set)
+        if self.context is not None:
+            given[self.context] = context_of(scope, step, permission, stopped.is_set)
         try:
             if self.asynchronous:
                 result = self.function(**given)
@@ -70,6 +66,22 @@ class Extern:
                 message = f"the error `{failure.error}` of `{step.target}` does not fit its type: {problem.text}"
                 return Fault(FaultKind.MALFORMED, message)
         return Failure(error, value)
+
+
+CONTEXT = "\0call"
+"""The keyword under which a function that the host made gets the context: no parameter of a program has this name."""
+
+
+def context_keyword(function: Callable[..., object]) -> str | None:
+    """The keyword under which a function gets the context of a call: what it says in `ael_context`, else a keyword-only `call`."""
+    said: str | None = getattr(function, "ael_context", None)
+    if said is not None:
+        return said
+    try:
+        parameter = inspect.signature(function).parameters.get("call")
+    except (TypeError, ValueError):
+        return None
+    return "call" if parameter is not None and parameter.kind is inspect.Parameter.KEYWORD_ONLY else None
 
 
 def full_name(fails: frozenset[str], error: str) -> str:

@@ -87,6 +87,22 @@ node main(text: String(max: 100)) -> Unit fails Uncertain
 """
 
 
+def test_a_parameter_may_be_called_as_the_context_is(tmp_path: Path) -> None:
+    main = NEVER.replace("send(text: String(max: 100))", "send(call: String(max: 100), ctx: Int)").replace(
+        "send(text)", "send(text, 3)"
+    )
+    program = loaded(tmp_path, main=main, deploy="")
+    sent: list[object] = []
+
+    class Mail:
+        def send(self, call: str, ctx: int) -> None:
+            sent.append((call, ctx))
+
+    program.provide("Mail", Mail())
+    assert ran(program, "main", text="hello").unwrap() is None
+    assert sent == [("hello", 3)]
+
+
 class _Mail:
     def __init__(self, error: Exception) -> None:
         self.error = error

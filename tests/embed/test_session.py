@@ -258,7 +258,9 @@ def test_an_approval_that_nobody_gives_parks_the_run_and_another_session_goes_on
             await session.decide(run, True)
             with pytest.raises(ael.RequestError, match="has answered much/refund_much@0 of the run refund-1 already"):
                 await session.decide(run, True)
-            outcome = await session.resume(run, result_type=str)
+            seen: list[ael.events.Event] = []
+            outcome = await session.resume(run, result_type=str, on_event=seen.append)
+            assert isinstance(seen[-1], ael.events.RunFinished)
             # A run that has ended says again how.
             assert (await session.resume(run)).unwrap() == outcome.unwrap()
             return outcome
