@@ -9,13 +9,11 @@ from typing import Any
 import pytest
 
 from ael.data import replace
-from ael.lower.unit import CompiledUnit
 from ael.run.bindings import Options
 from ael.run.events import EdgeTaken, NodeFinished, NodeStarted
 from ael.run.trace import SpanList
 from ael.types.agent import AgentSpec
 from ael.types.fault import Fault, FaultKind
-from ael.types.spec import BudgetSpec
 from tests.run.agents import compiled
 from tests.run.fakes import FakeClock
 from tests.run.helpers import Collected, engine, fault_of, run, uncertain_of, value_of
@@ -254,54 +252,6 @@ def test_the_time_of_an_agent_is_up_for_all_of_its_branches_and_an_edge_meets_it
 
     assert value_of(run(engine(compiled(TIMED), externs=outside(act), clock=clock), "main", {"n": 1})) == -1
     assert log == ["begun", "begun", "cancelled", "cancelled"]
-
-
-def with_grants(unit: CompiledUnit, name: str, grants: frozenset[str]) -> CompiledUnit:
-    """The unit with other grants for one agent, as no check would let it be."""
-    node = unit.nodes[name]
-    return replace(unit, nodes={**unit.nodes, name: replace(node, spec=replace(node.spec, grants=grants))})
-
-
-@pytest.mark.feature("A4.14", "A2.3")
-def test_a_ceiling_and_a_grant_give_what_both_allow_and_an_empty_ceiling_gives_nothing() -> None:
-    """The check refuses such agents; the run time does not rely on it."""
-    called: list[int] = []
-
-    async def act(n: int) -> int:
-        called.append(n)
-        return n
-
-    fine = engine(compiled(EACH), externs=outside(act))
-    assert value_of(run(fine, "main", {"items": [1]})) == [1]
-    called.clear()
-    for ceiling in (frozenset[str](), frozenset({"other.use"})):
-        outcome = fault_of(
-            run(engine(with_grants(compiled(EACH), "main.main", ceiling), externs=outside(act)), "main", {"items": [1]})
-        )
-        assert outcome.kind is FaultKind.DENIED
-        assert outcome.message.startswith("`main.act` needs the permission `a.use`")
-    assert called == []
-
-
-@pytest.mark.feature("A2.3", "A13.2", "K02")
-def test_branches_cannot_spend_the_same_allowance_twice() -> None:
-    """Ten items under an agent that may make three calls: three are made, whoever is faster."""
-    unit = compiled(EACH)
-    node = unit.nodes["main.main"]
-    bounded = replace(
-        unit, nodes={**unit.nodes, "main.main": replace(node, spec=replace(node.spec, budget=BudgetSpec(tool_calls=3)))}
-    )
-    called: list[int] = []
-
-    async def act(n: int) -> int:
-        called.append(n)
-        await asyncio.sleep(0)
-        return n
-
-    outcome = fault_of(run(engine(bounded, externs=outside(act)), "main", {"items": list(range(10))}))
-    assert outcome.kind is FaultKind.BUDGET_EXHAUSTED
-    assert outcome.details["spender"] == "the agent `main`"
-    assert len(called) <= 3
 
 
 NESTED = """

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ael.data import replace
-from ael.lower.unit import CompiledEdge, CompiledNode
+from ael.lower.unit import CompiledEdge, CompiledNode, CompiledUnit
 from ael.run.bindings import Options
 from ael.run.ports import Decision
 from ael.run.store import MemoryStore
@@ -17,10 +17,12 @@ from ael.types.fault import FaultKind
 from ael.types.signature import Repeat, Signature
 from ael.types.spec import ApprovalSpec, BudgetSpec, NodeSpec, StoreSpec
 from ael.types.type import IntType
+from tests.run.agents import compiled
 from tests.run.fakes import FakeClock, call, calls, model, said
 from tests.run.helpers import ALL, TEXT, code, engine, fault_of, node, parameter, run, tool, unit, value_of
 from tests.run.loops import ASK
 from tests.run.servers import FakeServer, remote, text
+from tests.run.test_agent import EACH, outside
 from tests.run.test_park import PARK, Desk, suspended
 
 INT = IntType()
@@ -174,3 +176,51 @@ def test_the_time_of_an_agent_stands_still_while_a_person_thinks() -> None:
     outcome = run(engine(made, clock=clock, approver=Slow()), "desk", ASK, Options(caller="c", run="r1"))
     assert value_of(outcome) == "both"
     assert sorted(acted) == ["ended", "paid", "worked"]
+
+
+def with_grants(unit: CompiledUnit, name: str, grants: frozenset[str]) -> CompiledUnit:
+    """The unit with other grants for one agent, as no check would let it be."""
+    node = unit.nodes[name]
+    return replace(unit, nodes={**unit.nodes, name: replace(node, spec=replace(node.spec, grants=grants))})
+
+
+@pytest.mark.feature("A4.14", "A2.3")
+def test_a_ceiling_and_a_grant_give_what_both_allow_and_an_empty_ceiling_gives_nothing() -> None:
+    """The check refuses such agents; the run time does not rely on it."""
+    called: list[int] = []
+
+    async def act(n: int) -> int:
+        called.append(n)
+        return n
+
+    fine = engine(compiled(EACH), externs=outside(act))
+    assert value_of(run(fine, "main", {"items": [1]})) == [1]
+    called.clear()
+    for ceiling in (frozenset[str](), frozenset({"other.use"})):
+        outcome = fault_of(
+            run(engine(with_grants(compiled(EACH), "main.main", ceiling), externs=outside(act)), "main", {"items": [1]})
+        )
+        assert outcome.kind is FaultKind.DENIED
+        assert outcome.message.startswith("`main.act` needs the permission `a.use`")
+    assert called == []
+
+
+@pytest.mark.feature("A2.3", "A13.2", "K02")
+def test_branches_cannot_spend_the_same_allowance_twice() -> None:
+    """Ten items under an agent that may make three calls: three are made, whoever is faster."""
+    unit = compiled(EACH)
+    node = unit.nodes["main.main"]
+    bounded = replace(
+        unit, nodes={**unit.nodes, "main.main": replace(node, spec=replace(node.spec, budget=BudgetSpec(tool_calls=3)))}
+    )
+    called: list[int] = []
+
+    async def act(n: int) -> int:
+        called.append(n)
+        await asyncio.sleep(0)
+        return n
+
+    outcome = fault_of(run(engine(bounded, externs=outside(act)), "main", {"items": list(range(10))}))
+    assert outcome.kind is FaultKind.BUDGET_EXHAUSTED
+    assert outcome.details["spender"] == "the agent `main`"
+    assert len(called) <= 3
