@@ -200,6 +200,25 @@ def test_a_deployment_cannot_widen_anything(tmp_path: Path) -> None:
     asyncio.run(host.close())
 
 
+@pytest.mark.feature("A4.4", "A2.5")
+@pytest.mark.parametrize(
+    ("listed", "allowed"),
+    [
+        ("orders.read", set()),
+        ("orders.refund, db.write", {"looks", "refunds", "cancels", "outer", "direct", "desk"}),
+        ("look, cancel", {"looks", "cancels", "outer", "direct"}),
+        ("orders.read, db.write, look", {"looks", "outer", "direct"}),
+    ],
+)
+def test_what_is_not_on_the_operators_list_is_denied(tmp_path: Path, listed: str, allowed: set[str]) -> None:
+    """Permissions and tools are two lists, each of which lets only those through that are on it."""
+    host = open_host(opened_with(tmp_path, f"allow {listed}\n"))
+    ended = asyncio.run(outcomes(host, Options(caller="c")))
+    passed = {node for node, outcome in ended.items() if isinstance(outcome, Value)}
+    assert passed == allowed
+    assert all(outcome.kind is FaultKind.DENIED for outcome in ended.values() if isinstance(outcome, Faulted))
+
+
 @pytest.mark.feature("A4.14")
 def test_what_an_agent_has_not_its_nodes_have_not() -> None:
     """An agent's ceiling and a node's grants are both needed, and an empty ceiling is none at all: at run time too."""

@@ -15,6 +15,7 @@ from tests.mutation import (
     provider,
     secrets,
     servers,
+    tenants,
     whatif,
 )
 
@@ -33,6 +34,7 @@ MUTATIONS = (
     *again.MUTATIONS,
     *whatif.MUTATIONS,
     *agents.MUTATIONS,
+    *tenants.MUTATIONS,
     *language.MUTATIONS,
     *embedding.MUTATIONS,
 )

@@ -67,8 +67,8 @@ MUTATIONS = (
         "K03",
         "the refusal of a model without a price under a money budget",
         "ael/run/conversation.py",
-        "            if price is None:\n                raise unpriced(link.name, link.bound.model)\n",
-        "            if price is None:\n                return account.reserve(prompt + max(1, most), ZERO, None), max(1, most)\n",
+        "    if link.price is None:\n        raise unpriced(link.name, link.bound.model)\n    paid",
+        "    if link.price is None:\n        return max(1, most), ZERO\n    paid",
         RUN + "test_a_fallback_without_a_price_is_not_called_under_a_money_budget",
     ),
     Mutation(

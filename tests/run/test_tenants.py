@@ -40,7 +40,7 @@ def limited(*replies: Any, forever: bool = False, caller: BudgetSpec | None = No
 
 
 @pytest.mark.feature("A3.3")
-@pytest.mark.parametrize("options", [Options(caller="ann"), Options("acne", "ann"), Options("beta", "ann")])
+@pytest.mark.parametrize("options", [Options(caller="bob"), Options("acne", "bob"), Options("beta", "ann")])
 def test_nobody_else_begins_a_run(options: Options) -> None:
     """Neither a tenant that is not there, nor a caller of one for another."""
     made, fake = limited(said("x"), caller=BudgetSpec())

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from ael.host import HostError
+from ael.server.caller import Caller
+from ael.server.gate import Full, Gate
 from ael.server.serve import prepare
 from tests.server.outside import fresh
 from tests.server.support import TOKEN, opened, serving
@@ -130,6 +132,29 @@ def test_a_budget_is_one_for_all_runs_of_a_caller_at_once(tmp_path: Path) -> Non
             answers = [result(await call) for call in calls]
             assert sum(not answer["isError"] for answer in answers) == 5
             assert not result(await served.call("wait", {}, bearer(BOB)))["isError"]
+
+    asyncio.run(scenario())
+
+
+def test_a_place_of_a_tenant_is_given_back() -> None:
+    """Whoever of the tenant had it, and also when a call gives up while it waits."""
+
+    async def scenario() -> None:
+        gate = Gate(1, 5, {"acme": 2})
+        ann, bob, eve = Caller("ann", "acme"), Caller("bob", "acme"), Caller("eve", "beta")
+        await gate.enter(ann)
+        waiting = asyncio.ensure_future(gate.enter(bob))
+        await asyncio.sleep(0)
+        with pytest.raises(Full, match="the tenant `acme` has 2 calls in flight"):
+            await gate.enter(Caller("col", "acme"))
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+        gate.leave(ann)
+        await gate.enter(bob)
+        gate.leave(bob)
+        await gate.enter(eve)
+        gate.leave(eve)
+        assert gate.taken == 0
 
     asyncio.run(scenario())
 
