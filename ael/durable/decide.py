@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
@@ -38,6 +39,8 @@ class Open:
 
 
 _UNCERTAIN = "uncertain at "
+_WORKER = re.compile(r"w[0-9a-f]{16}")
+"""The name of a worker, as `ael.durable.execute.new_owner` makes it (feature A4.8)."""
 _KINDS = ("approval", "uncertain", "time")
 
 
@@ -168,6 +171,8 @@ async def decide(
             f"`{asked.role}` decides about this, and {by} is no member of it",
             f'the deployment lists them: `role {asked.role} = ["{by}"]`',
         )
+    if _WORKER.fullmatch(by):
+        raise DecideError("a worker decides nothing, about whatever it is", "say who decides: `--as NAME`")
     if not approved and not reason.strip():
         raise DecideError("a no needs a reason: the model reads it", 'add `--reason "…"`')
     value = {"approved": approved, "by": by, "reason": reason, "arguments": None if arguments is None else dict(arguments)}

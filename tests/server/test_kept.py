@@ -10,8 +10,8 @@ from uuid import uuid4
 
 import pytest
 
-from ael.durable.decide import Open, decide, waiting
-from ael.durable.execute import execution_of
+from ael.durable.decide import DecideError, Open, decide, waiting
+from ael.durable.execute import execution_of, new_owner
 from ael.durable.worker import Worker
 from ael.host import open_host
 from ael.journal.durable import DurableStore, RunRow, RunState
@@ -134,6 +134,20 @@ def test_somebody_else_decides_while_the_client_waits_and_it_gets_its_answer(mak
             [asked] = await parked(store_of(served))
             await says(store_of(served), asked, approved=False, reason="too much")
             assert "too much" in str(told(await denied)["message"])
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.feature("A4.8")
+def test_a_worker_never_decides_not_even_what_anybody_may(make: Make) -> None:
+    async def scenario() -> None:
+        async with serving(make()) as served:
+            call = asyncio.ensure_future(served.call("send", {"amount": 5}))
+            [asked] = await parked(store_of(served))
+            with pytest.raises(DecideError, match="a worker decides nothing"):
+                await says(store_of(served), asked, by=new_owner())
+            await says(store_of(served), asked)
+            await call
 
     asyncio.run(scenario())
 

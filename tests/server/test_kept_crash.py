@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from tests.programs import write
-from tests.server.support import JSON, NEW, TOKEN, modern_meta
+from tests.server.support import JSON, NEW, OLD, TOKEN, modern_meta
 
 MAIN = """\
 permission shop.act
@@ -100,7 +100,7 @@ ENVIRONMENT = {**os.environ, "ALICE_TOKEN": TOKEN, "PYTHONPATH": str(Path(__file
 
 def ael(folder: Path, *words: str) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "ael", words[0], str(folder), *words[1:]]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT)
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT)
 
 
 @contextmanager
@@ -147,6 +147,39 @@ def until_held(folder: Path, times: int) -> None:
     while [line[0] for line in ledger(folder)].count("hold") < times:
         assert time.monotonic() < end, ledger(folder)
         time.sleep(0.02)
+
+
+@pytest.mark.feature("A12.12")
+def test_the_end_of_standard_input_gives_a_keyed_run_back(tmp_path: Path) -> None:
+    """The client may come back with its key, to another server on the same store."""
+    deploy = FILES["deploy.ael"].replace("caller alice", "// caller alice") + "listen = http(drain: 100ms)\n"
+    write(tmp_path, {**FILES, "deploy.ael": deploy})
+    initialize = {"protocolVersion": OLD, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    again = {"name": "order", "arguments": {}, "_meta": {"idempotencyKey": "order-1"}}
+
+    def begun() -> subprocess.Popen[bytes]:
+        process = ael(tmp_path, "serve", "--mcp", "--stdio")
+        assert process.stdin is not None
+        for message in (
+            {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": initialize},
+            {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": again},
+        ):
+            process.stdin.write(json.dumps(message).encode() + b"\n")
+        process.stdin.flush()
+        return process
+
+    with begun() as process:
+        until_held(tmp_path, 1)
+        process.communicate(timeout=100)
+        assert process.returncode == 0
+    (tmp_path / "release").touch()
+    with begun() as process:
+        assert process.stdout is not None
+        lines = [json.loads(process.stdout.readline()) for _ in range(2)]
+        process.communicate(timeout=100)
+    # Without callers it is the system's user, who may do all that is declared.
+    assert lines[1]["result"]["structuredContent"] == {"result": "1 1 1"}
+    assert [line[0] for line in ledger(tmp_path)] == ["charge", "hold", "hold", "refund"]
 
 
 @pytest.mark.feature("A4.4", "A8.9", "A12.6")

@@ -120,8 +120,8 @@ async def desk(
         await asyncio.sleep(0)
 
 
-async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(60):
+async def until(holds: Callable[[], bool], seconds: float = 60.0) -> None:
+    async with asyncio.timeout(seconds):
         while not holds():
             await asyncio.sleep(0.02)
 
@@ -308,7 +308,7 @@ def test_a_listener_that_does_not_read_is_dropped(place: Place, monkeypatch: pyt
         await store.release("r1", held.row.epoch)
         async with desk(store) as served:
             lazy = await served.get("/runs/r1/events", buffer=4_096)
-            await until(lambda: served.streams._open.total() == 0)
+            await until(lambda: served.streams._open.total() == 0, 20.0)
             with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
                 await lazy.all()
 
