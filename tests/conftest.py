@@ -16,8 +16,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_threa
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """A report without garbage collection: until 3.11.8 and 3.12.2 a finalizer that shows a traceback while the report's `ast.parse` is at work
-    breaks that (CPython issue 106905), and the whole run of the tests ended there instead of with one failure."""
+    """A report without garbage collection: until 3.11.8 and 3.12.2 a finalizer that shows a traceback while the report's `ast.parse` is at
+    work breaks that (CPython issue 106905), and the whole run of the tests ended there instead of with one failure."""
     if sys.version_info >= (3, 12, 2) or not gc.isenabled():
         return (yield)
     gc.disable()
