@@ -105,4 +105,20 @@ MUTATIONS = (
         "    if version > VERSION + 9:\n",
         "tests/journal/test_put_aside.py::test_a_run_of_a_newer_release_is_left_to_it_and_told_with_both_versions",
     ),
+    Mutation(
+        "K46",
+        "the end of what is put off again and again",
+        "ael/run/step.py",
+        "        if number <= most:\n            self.failed_attempt(number, fault)\n        return number <= most\n",
+        "        self.failed_attempt(number, fault)\n        return True\n",
+        "tests/run/test_deferral.py::test_who_always_says_later_is_asked_a_bounded_number_of_times",
+    ),
+    Mutation(
+        "K46",
+        "the time that stands still while a call is put off",
+        "ael/run/call.py",
+        "                left = scope.deadline.left(parked=parks)\n",
+        "                left = scope.deadline.left()\n",
+        "tests/run/test_deferral.py::test_only_the_deadline_goes_on_while_a_call_is_put_off",
+    ),
 )
