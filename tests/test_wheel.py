@@ -96,7 +96,7 @@ def test_what_is_in_the_wheel(wheel: Path) -> None:
     assert {f"errors/{code}.md" for code in TITLES} <= shipped
     assert {str(file.relative_to(ROOT)) for file in (ROOT / "stdlib").rglob("*.ael")} <= shipped
     assert {"grammar/words.toml", "grammar/ael.lark"} <= shipped
-    assert "ael/py.typed" in names
+    assert {"ael/py.typed", "ael/__init__.pyi"} <= names
     assert {name.split("/")[0] for name in names} == {"ael", f"ael_lang-{__version__}.dist-info"}
     assert not [name for name in names if "__pycache__" in name or name.endswith((".db", ".pyc"))]
     metadata = f"ael_lang-{__version__}.dist-info/"
@@ -129,6 +129,16 @@ def test_a_new_pack_is_made_checked_tested_and_run(installed: Path, tmp_path: Pa
         assert done.returncode == 0, done.stderr
     ran = ael(installed, desk, "run", ".", "--trace")
     assert (ran.returncode, json.loads(ran.stdout)) == (0, "Yes, take one: it rains in Berlin today, at 12 degrees.")
+
+
+@pytest.mark.feature("B22")
+def test_a_python_program_runs_one_with_what_is_always_installed(installed: Path, tmp_path: Path) -> None:
+    write(tmp_path, {"main.ael": "node main(n: Int) -> Int {\n  n + 1\n}\n"})
+    code = "import ael; print(ael.load('main.ael').run_sync('main', {'n': 1}, result_type=int).unwrap())"
+    done = subprocess.run(
+        [str(installed / "bin" / "python"), "-I", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert (done.stdout, done.stderr) == ("2\n", "")
 
 
 def test_pages_and_versions(installed: Path, tmp_path: Path) -> None:
