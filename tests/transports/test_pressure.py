@@ -146,15 +146,15 @@ def test_services_call_each_other(place: str, tmp_path: Path) -> None:
 def test_a_call_that_would_wait_for_itself_is_refused(tmp_path: Path) -> None:
     """A server with one place, whose provider calls the same server: a typed refusal at once, and no deadlock until a time limit."""
 
-    port = free_port()
+    port, main = free_port(), ROUND.replace("timeout 60s", "timeout 10s")
     at = f'host "127.0.0.1"\nservice NAME = https("http://127.0.0.1:{port}", token: secret("T"))\n'
     server = "runs = memory\nlisten = http(concurrent: 1, queue: 8)\n" + at.replace("NAME", "Pong")
     client = 'secret T = env("ORDERS_TOKEN")\n' + at.replace("NAME", "Ping")
 
     async def scenario() -> None:
         async with (
-            serving(tmp_path / "server", ROUND, server, port=port),
-            placed("in process", tmp_path / "client", ROUND, Setting(client=client)) as program,
+            serving(tmp_path / "server", main, server, port=port),
+            placed("in process", tmp_path / "client", main, Setting(client=client)) as program,
         ):
             outcome = await program.run("main", {"n": 3})
             assert isinstance(outcome, Faulted), outcome

@@ -145,6 +145,20 @@ def test_a_key_is_its_callers_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     asyncio.run(scenario())
 
 
+@pytest.mark.feature("K34", "A11.4")
+def test_a_server_does_not_try_again_for_its_caller(tmp_path: Path) -> None:
+    """Retries are the caller's: what an operation declares is done once for each request."""
+
+    async def scenario() -> None:
+        async with serving(tmp_path, SHOP, "runs = memory\n") as (_, port, _):
+            reply = await post(port, "/shop.Orders/Retried", b'{"id": "lose"}')
+            assert (reply.status, code(reply)) == (500, "internal")
+            assert reply.json["details"][0]["debug"]["kind"] == "Disconnected"
+            assert len(ledger(tmp_path)) == 1
+
+    asyncio.run(scenario())
+
+
 def method(name: str, service: str = "shop.Orders") -> MethodInfo[Struct, Struct]:
     """A method as the package knows it."""
     return MethodInfo(
