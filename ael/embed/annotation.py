@@ -66,16 +66,23 @@ def shown(annotation: object) -> str:
 
 
 def hints(owner: Any) -> dict[str, object]:
-    """The annotations of a function or a class. One that names what is not there at run time (`TYPE_CHECKING`) counts as not written."""
+    """The annotations of a function or a class. One that names what is not there at run time (`TYPE_CHECKING`) holds everything."""
     try:
         return dict(get_type_hints(owner, include_extras=True))
     except Exception:  # an annotation is the user's expression: it may fail in any way
-        names = vars(sys.modules.get(getattr(owner, "__module__", ""), SimpleNamespace()))
-        return {
-            name: found
-            for name, written in getattr(owner, "__annotations__", {}).items()
-            if (found := _hint(name, written, names)) is not Parameter.empty
-        }
+        found: dict[str, object] = {}
+        for one in reversed(getattr(owner, "__mro__", (owner,))):
+            names = vars(sys.modules.get(getattr(one, "__module__", ""), SimpleNamespace()))
+            found |= {name: _hint(name, written, names) for name, written in _written(one).items()}
+        return found
+
+
+def _written(owner: Any) -> dict[str, object]:
+    """The annotations as they are written; from Python 3.14 on, asking for them may fail as well."""
+    try:
+        return dict(vars(owner).get("__annotations__", {}) if isinstance(owner, type) else owner.__annotations__)
+    except Exception:  # as above
+        return {}
 
 
 def _hint(name: str, written: object, names: Mapping[str, object]) -> object:
@@ -83,7 +90,7 @@ def _hint(name: str, written: object, names: Mapping[str, object]) -> object:
     try:
         return get_type_hints(one, dict(names), include_extras=True)[name]
     except Exception:  # as above
-        return Parameter.empty
+        return Any
 
 
 def form_of(annotation: object) -> Form | None:

@@ -279,6 +279,49 @@ def test_sessions_in_loops_of_their_own_do_not_share_anything(tmp_path: Path) ->
     assert len(orders.keys) == 4
 
 
+BOUNDED = """\
+permission mail.read
+
+service Mail {
+  read(id: String(max: 20)) -> String(max: 20)
+    needs mail.read
+    repeat idempotent
+    timeout 60s
+    limit concurrent 1
+}
+
+node main(id: String(max: 20)) -> String(max: 20)
+  grants mail.read
+{ Mail.read(id) }
+"""
+
+
+def test_no_more_calls_of_an_operation_run_at_once_than_it_says(tmp_path: Path) -> None:
+    program = loaded(tmp_path, main=BOUNDED, deploy="runs = memory\n")
+
+    async def go() -> None:
+        began, on = asyncio.Event(), asyncio.Event()
+
+        class Mail:
+            async def read(self, id: str) -> str:
+                began.set()
+                await on.wait()
+                return id
+
+        program.provide("Mail", Mail())
+        async with program.open() as session:
+            first = session.start("main", {"id": "a"})
+            await began.wait()
+            second = await session.run("main", {"id": "b"})
+            assert isinstance(second, ael.Faulted)
+            assert second.kind is ael.FaultKind.UNAVAILABLE
+            on.set()
+            assert (await first).unwrap() == "a"
+            assert (await session.run("main", {"id": "c"})).unwrap() == "c"
+
+    asyncio.run(go())
+
+
 def test_what_a_function_does_to_its_arguments_and_its_result_later_changes_nothing(tmp_path: Path) -> None:
     kept: list[Any] = []
 

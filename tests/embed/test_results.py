@@ -305,6 +305,35 @@ def test_an_input_that_is_no_data_is_told_before_the_run(program: ael.Program, i
     assert raised.value.code == "AEL0841"
 
 
+def test_an_annotation_that_is_not_there_at_run_time_holds_everything(program: ael.Program) -> None:
+    class Mine:
+        """Nobody outside of this function finds it."""
+
+    @dataclass
+    class Base:
+        name: str
+
+    @dataclass
+    class Local(Base):
+        parts: list[Mine]
+
+    class Typed(TypedDict):
+        name: str
+        parts: NotRequired[list[Mine]]
+
+    value = {"name": "a", "parts": [{"name": "b", "parts": []}]}
+    assert given(program, "tree", {"part": value}, Local) == Local("a", value["parts"])  # type: ignore[arg-type]  # as it says
+    assert given(program, "tree", {"part": value}, Typed) == value
+
+    @dataclass
+    class Wrong:
+        name: int
+        parts: list[Mine]
+
+    with pytest.raises(ael.BindError, match="`int` does not hold `String`"):
+        given(program, "tree", {"part": value}, Wrong)
+
+
 def test_an_input_that_does_not_fit_is_the_fault_of_the_run(program: ael.Program) -> None:
     outcome = asyncio.run(program.run("tree", {"part": {"name": 7, "parts": []}}))
     assert isinstance(outcome, ael.Faulted)
