@@ -360,7 +360,7 @@ class KeptCalls(Calls):
     def _left(self, watch: Watch) -> None:
         """The client is gone. A run with a key goes on, since its client may come back; one that is parked waits in any case."""
         watch.changed.set()
-        if watch.request.key is None and len(self._watches.get(watch.name, ())) == 1:
+        if watch.request.key is None and self._watches.get(watch.name) == [watch]:
             self._later(self._cancel(watch.name, LEFT, parked=False))
 
     async def _cancel(self, name: str, reason: str, *, parked: bool = True) -> None:

@@ -10,7 +10,7 @@ from ael.journal.writer import BATCH
 from tests.journal.places import Place
 
 
-@pytest.mark.feature("A12.6", "A12.9")
+@pytest.mark.feature("A12.6", "A12.9", "K29")
 def test_more_records_than_fit_a_batch_are_written_before_the_newest_counts_as_written(place: Place) -> None:
     async def body(store: DatabaseStore) -> None:
         await store.create(Header("r1", "p", "e", "", "t", "c", 0.0, None), {}, {})

@@ -61,8 +61,8 @@ MUTATIONS = (
         "K27",
         "the life of a keyed run after its client",
         "ael/server/kept.py",
-        "        if watch.request.key is None and len(self._watches.get(watch.name, ())) == 1:\n",
-        "        if len(self._watches.get(watch.name, ())) == 1:\n",
+        "        if watch.request.key is None and self._watches.get(watch.name) == [watch]:\n",
+        "        if self._watches.get(watch.name) == [watch]:\n",
         f"{_KEPT}test_a_client_that_goes_away_finds_its_run_by_its_key",
     ),
     Mutation(

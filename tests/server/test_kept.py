@@ -99,7 +99,7 @@ async def says(store: DurableStore, asked: Open, *, approved: bool = True, by: s
 KEY = {"idempotencyKey": "k-1"}
 
 
-@pytest.mark.feature("A4.5", "A4.6", "A4.11")
+@pytest.mark.feature("A4.5", "A4.6", "A4.11", "K27")
 def test_an_approval_parks_in_the_store_and_the_client_decides_by_coming_back(make: Make) -> None:
     async def scenario() -> None:
         async with serving(make()) as served:
@@ -252,6 +252,7 @@ def test_only_members_of_the_role_are_asked_and_decide(make: Make) -> None:
     asyncio.run(scenario())
 
 
+@pytest.mark.feature("K30")
 def test_a_state_fits_only_its_caller_tool_and_arguments(make: Make) -> None:
     async def scenario() -> None:
         async with serving(make(deploy=WHO)) as served:
@@ -327,6 +328,7 @@ def test_the_same_key_gives_the_recorded_answer_from_another_server(make: Make) 
     asyncio.run(scenario())
 
 
+@pytest.mark.feature("A8.9", "K27")
 def test_many_at_once_with_one_key_are_one_call_over_two_servers(make: Make) -> None:
     state = fresh()
 
@@ -342,6 +344,7 @@ def test_many_at_once_with_one_key_are_one_call_over_two_servers(make: Make) -> 
     asyncio.run(scenario())
 
 
+@pytest.mark.feature("A8.9")
 def test_a_client_that_goes_away_finds_its_run_by_its_key(make: Make) -> None:
     state = fresh()
 
@@ -412,6 +415,7 @@ def test_a_client_that_cancels_ends_its_run_parked_or_not(make: Make) -> None:
     asyncio.run(scenario())
 
 
+@pytest.mark.feature("A12.12", "K27")
 def test_the_end_of_a_server_gives_its_runs_to_another(make: Make) -> None:
     state = fresh()
 

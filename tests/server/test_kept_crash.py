@@ -182,7 +182,7 @@ def test_the_end_of_standard_input_gives_a_keyed_run_back(tmp_path: Path) -> Non
     assert [line[0] for line in ledger(tmp_path)] == ["charge", "hold", "hold", "refund"]
 
 
-@pytest.mark.feature("A4.4", "A8.9", "A12.6")
+@pytest.mark.feature("A4.4", "A8.9", "A12.6", "K27")
 @pytest.mark.parametrize("taker", ["serve", "worker"])
 def test_after_kill_9_the_same_call_joins_its_run_wherever_it_goes_on(tmp_path: Path, taker: str) -> None:
     write(tmp_path, FILES)

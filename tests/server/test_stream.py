@@ -198,7 +198,7 @@ def test_a_listener_goes_on_exactly_after_the_record_that_it_saw_last(place: Pla
     place.run(body)
 
 
-@pytest.mark.feature("A12.15")
+@pytest.mark.feature("A12.15", "K43")
 def test_a_state_is_told_without_content_and_another_tenants_run_is_not_there(place: Place) -> None:
     async def body(store: DatabaseStore) -> None:
         shop = Shop(asks=True)
@@ -233,7 +233,7 @@ def test_what_a_deployment_says_of_its_bindings_is_no_content_of_a_stream(place:
     place.run(body)
 
 
-@pytest.mark.feature("A12.15")
+@pytest.mark.feature("A12.15", "K41")
 def test_a_name_that_a_model_made_up_is_content(place: Place) -> None:
     async def body(store: DatabaseStore) -> None:
         made = engine(unit(nodes=[node("main")]), model(calls(call("the_card_is_4711", {}, "1")), said("done")))
@@ -273,7 +273,7 @@ def test_there_are_so_many_listeners_and_each_caller_has_a_share(place: Place) -
     place.run(body)
 
 
-@pytest.mark.feature("A12.15")
+@pytest.mark.feature("A12.15", "K35")
 def test_a_comment_says_that_a_quiet_stream_is_alive(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Streams, "quiet", 0.05)
     monkeypatch.setattr(Streams, "look", 0.02)
@@ -291,7 +291,7 @@ def test_a_comment_says_that_a_quiet_stream_is_alive(place: Place, monkeypatch: 
     place.run(body)
 
 
-@pytest.mark.feature("A12.15")
+@pytest.mark.feature("A12.15", "K35")
 def test_a_listener_that_does_not_read_is_dropped(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Streams, "slow", 0.5)
 
