@@ -42,7 +42,7 @@ def ending(outcome: Outcome) -> tuple[object, ...]:
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.feature("A7.17", "A12.6")
+@pytest.mark.feature("A7.17", "A12.6", "K28")
 def test_what_the_check_takes_ends_and_goes_the_same_way_again() -> None:
     taken: dict[str, int] = {"value": 0, "error": 0, "fault": 0}
     joined: list[int] = []
