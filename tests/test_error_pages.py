@@ -44,6 +44,7 @@ OUTSIDE_OF_PROGRAMS = {
     "AEL0906",
     "AEL0907",
     "AEL0908",
+    "AEL0909",
 }
 """Codes that no program's text can give: they come from files, the environment, the command line or a run. `tests/cli` has their tests."""
 

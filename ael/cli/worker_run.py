@@ -15,8 +15,8 @@ from typing import Any
 from ael.cli.interrupt import caught, released
 from ael.cli.progress import clean
 from ael.cli.report import tell
-from ael.durable.execute import execution_of
-from ael.durable.worker import Refused, Worker
+from ael.durable.execute import Taken, execution_of
+from ael.durable.worker import STORE, STUCK, Refused, Worker
 from ael.host import Host, HostError, open_host
 from ael.hosting.masking import masker_of
 from ael.hosting.runs import watch_runs
@@ -141,16 +141,16 @@ class _Said:
         if not self.quiet:
             print(clean(text), file=sys.stderr, flush=True)
 
-    def trouble(self, text: str) -> None:
-        print(f"warning: {clean(text)}", file=sys.stderr, flush=True)
+    def trouble(self, code: str, text: str) -> None:
+        print(f"warning[{code}]: {clean(text)}", file=sys.stderr, flush=True)
 
     def left(self, row: RunRow, outcome: Outcome | Exception) -> None:
         """A run ended, parked, was given back, or was lost."""
         run = row.header.run
         if isinstance(outcome, Refused):
-            self.trouble(f"{outcome}; `ael runs resume {run} --accept-bindings` goes on all the same")
+            self.trouble("AEL0906", f"{outcome}; `ael runs resume {run} --accept-bindings` goes on all the same")
         elif isinstance(outcome, Exception):
-            self.trouble(str(outcome))
+            self.trouble(STORE if isinstance(outcome, StoreError | Taken) else STUCK, str(outcome))
         else:
             self.line(f"{run} {told(outcome)}")
 

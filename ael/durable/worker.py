@@ -7,6 +7,7 @@ import random
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 
 from ael.data import dataclass, field
 from ael.durable.decide import still_waits
@@ -23,6 +24,8 @@ PATROL = 30.0
 """Seconds between looks for runs that nobody can take, that are dead, or that ended long ago."""
 BOUNCE = 20.0
 """Seconds for which a run that keeps other bindings is left to the workers that have them."""
+STORE = "AEL0904"
+STUCK = "AEL0909"
 STOPS = "the worker stops"
 """Why a run is cut off when the time for draining is over."""
 
@@ -62,7 +65,7 @@ class Worker:
     """Executes runs of the programs that it holds (`executions`, by their digest) until it is told to stop.
 
     `slots`: runs at once. `tenants`: the most runs of a tenant over all workers (see `DurableStore.claim`). `told` hears of each run that
-    left this worker, `trouble` sentences about the store, about runs that nobody takes, and about one that keeps the others waiting.
+    left this worker, `trouble` a code and a sentence about the store, runs that nobody takes, and one that keeps the others waiting.
     `keep`: seconds after which ended runs are forgotten, `keep_content` after which their content is; None for never. `drain`: seconds
     that a run has to come to its next effect, once the worker is told to stop; None for as long as that takes. `options` gives what a run
     goes on with, None: what it keeps (`options_of`), and no more.
@@ -72,7 +75,7 @@ class Worker:
     slots: int
     tenants: Mapping[str, int] = field(default_factory=dict)
     told: Callable[[RunRow, Outcome | Exception], None] | None = None
-    trouble: Callable[[str], None] | None = None
+    trouble: Callable[[str, str], None] | None = None
     keep: float | None = None
     drain: float | None = None
     keep_content: float | None = None
@@ -164,7 +167,7 @@ class Worker:
 
     def _begin(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._first.heart.trouble = self.trouble
+        self._first.heart.trouble = partial(self._say, STUCK)
 
     def _end(self) -> None:
         if self._limit is not None:
@@ -178,12 +181,12 @@ class Worker:
             found = await one.store.claim(one.owner, tuple(self.executions), free, one.lease, self.tenants)
         except StoreError as error:
             if not self._lost:
-                self._say(f"{error}; trying again")
+                self._say(STORE, f"{error}; trying again")
             self._lost = True
             return 0
         if self._lost:
             self._lost = False
-            self._say("the store of the runs is there again")
+            self._say(STORE, "the store of the runs is there again")
         for held in found:
             self.counts.claimed += 1
             # From here on: another run may have the loop before this one begins.
@@ -246,9 +249,9 @@ class Worker:
         if self.told is not None:
             self.told(row, outcome)
 
-    def _say(self, sentence: str) -> None:
+    def _say(self, code: str, sentence: str) -> None:
         if self.trouble is not None:
-            self.trouble(sentence)
+            self.trouble(code, sentence)
 
     async def _patrol(self) -> None:
         """Now and then: forget what ended long ago, and report runs that nobody takes, and dead ones."""
@@ -267,7 +270,8 @@ class Worker:
         for row in await one.store.rows(states=[RunState.DEAD], limit=100):
             if row.header.run not in self._reported:
                 self._reported.add(row.header.run)
-                self._say(f"the run {row.header.run} is dead: {row.waits}; `ael runs resume {row.header.run}` tries it again")
+                again = f"`ael runs resume {row.header.run}` tries it again"
+                self._say(STUCK, f"the run {row.header.run} is dead: {row.waits}; {again}")
         stuck = {row.header.run: row for row in await one.store.unclaimed(tuple(self.executions))}
         for name, row in stuck.items():
             if name not in self._reported and (at_once or self._waiting.get(name) == row.epoch):
@@ -276,7 +280,7 @@ class Worker:
                 whose = f"it belongs to the program {row.header.program[:12]}, and this worker has {mine}"
                 if row.header.version > VERSION:
                     whose = f"a newer release began it (records of version {row.header.version}, and this one knows {VERSION})"
-                self._say(f"nobody takes the run {name} of {row.header.entry}: {whose}")
+                self._say(STUCK, f"nobody takes the run {name} of {row.header.entry}: {whose}")
         self._waiting = {name: row.epoch for name, row in stuck.items()}
 
     async def _pause(self) -> None:

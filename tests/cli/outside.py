@@ -246,6 +246,13 @@ SCENARIOS: Mapping[str, Scenario] = {
     "AEL0903": Scenario({"main.ael": _UNCERTAIN}, ("run", "main.ael", "-q"), 1),
     "AEL0907": Scenario(_LEAVES, ("run", ".", "--crash-at", "1"), 1),
     "AEL0908": Scenario({"main.ael": _FORGETS}, ("run", "main.ael", "-q", "--crash-at", "5"), 1),
+    "AEL0909": Scenario(
+        {"main.ael": _ENTRIES},
+        ("worker", "main.ael", "--once", "-q"),
+        0,
+        before=("run", "main.ael", "--detach", "--run-id", "order-42"),
+        changed={"main.ael": _ENTRIES.replace("answer(count)", "answer(count) + 1")},
+    ),
     "AEL0904": Scenario({"main.ael": _ENTRIES, "deploy.ael": "runs = memory\n"}, ("worker", "main.ael")),
     "AEL0905": Scenario(
         {"main.ael": _ENTRIES},
@@ -296,6 +303,9 @@ def told(code: str) -> tuple[int, str, str]:
                 ended = main(scenario.words)
     message = re.sub(r"\n*\d+ errors?; `ael explain.*$", "", err.getvalue().rstrip("\n")) + "\n"
     message = message.replace(f"more than {_FEW} modules", f"more than {MAX_MODULES} modules")
+    message = re.sub(
+        r"program [0-9a-f]{12}, and this worker has [0-9a-f]{12}", "program 51c0…, and this worker has 9aa2…", message
+    )
     message = re.sub(r"with [0-9a-f]{12}, and this is [0-9a-f]{12}", "with 51c0…, and this is 9aa2…", message)
     return ended, out.getvalue(), re.sub(r"\(key [0-9a-f]+\)", "(key 2f1c…)", message)
 

@@ -281,7 +281,7 @@ def test_a_store_that_is_none_is_told(desk: Ael) -> None:
     Path("runs.db").write_bytes(b"not a database at all, but long enough to look like one" * 40)
     for words in (("runs",), ("worker", "--once"), ("run", ".", "--detach"), ("run", ".")):
         ended = desk(*words)
-        assert "error[AEL0904]: the runs in " in ended.err or "warning: the runs in " in ended.err, words
+        assert "error[AEL0904]: the runs in " in ended.err or "warning[AEL0904]: the runs in " in ended.err, words
         assert "Traceback" not in ended.err
 
 

@@ -41,7 +41,7 @@ def test_a_drain_that_takes_too_long_cuts_off_what_another_worker_then_does(ael:
         process.send_signal(signal.SIGTERM)
         code, said = ended(process)
     assert code == 0
-    assert "warning: the run r1 was cut off and given back: it did not come to its next effect within 1 s" in said
+    assert "warning[AEL0909]: the run r1 was cut off and given back: it did not come to its next effect within 1 s" in said
     assert "0 ended, 0 parked, 0 given back, 1 cut off" in said
     [row] = json.loads(ael("runs", "list", "--format", "json").out)
     assert (row["state"], row["owner"], row["waits"]) == ("ready", None, None)

@@ -74,7 +74,7 @@ def test_a_dead_run_is_reported_once_and_can_be_tried_again(place: Place) -> Non
         await created(execution, "r1")
         for at in range(DEAD_AFTER):
             assert await store.claim(f"w{at}", ["program"], 1, -1.0)
-        worker = Worker({"program": execution}, 1, trouble=said.append)
+        worker = Worker({"program": execution}, 1, trouble=lambda code, sentence: said.append(sentence))
         await worker.until_idle()
         row = await store.find("r1")
         assert row is not None
@@ -131,7 +131,7 @@ def test_a_run_that_nobody_takes_is_reported_when_it_was_there_at_two_looks(plac
         execution = Shop().execution(store)
         header, input = execution.engine.header("main", {"n": 1}, Options(run="old"))
         await store.create(header._replace(program="another"), input, {})
-        worker = Worker({"program": execution}, 1, trouble=said.append)
+        worker = Worker({"program": execution}, 1, trouble=lambda code, sentence: said.append(sentence))
         await worker.look()
         assert said == [], "another worker may be about to take it"
         await worker.look()

@@ -275,7 +275,8 @@ def test_what_keeps_a_worker_from_its_other_runs_is_told(place: Place) -> None:
     busy = Busy()
     said: list[str] = []
 
-    def trouble(sentence: str) -> None:
+    def trouble(code: str, sentence: str) -> None:
+        assert code == "AEL0909"
         said.append(sentence)
         busy.enough.set()
 

@@ -135,7 +135,7 @@ def test_a_damaged_run_is_put_aside_and_holds_up_nobody(place: Place, what: str)
         await created(execution, "r2", "r3")
         broken = "x'7b'" if place.path is not None else "'\\x7b'::bytea"
         place.look(lambda db: db.change(what.format(bytes=broken)))
-        worker = Worker({"program": execution}, 1, trouble=said.append)
+        worker = Worker({"program": execution}, 1, trouble=lambda code, sentence: said.append(sentence))
         await worker.until_idle()
         assert worker.counts.ended == 2, f"the runs behind it: {said}"
         [row] = await store.rows(states=[RunState.DEAD])
@@ -172,7 +172,7 @@ def test_a_program_that_somebody_works_on_is_not_reported(place: Place) -> None:
             header, input = execution.engine.header("main", {"n": 1}, Options(run=run))
             await store.create(header._replace(program=program), input, {"budget": {}, "trace_parent": None})
         assert len(await store.claim("their worker", ["theirs"], 1, 60.0)) == 1
-        worker = Worker({"program": execution}, 1, trouble=said.append)
+        worker = Worker({"program": execution}, 1, trouble=lambda code, sentence: said.append(sentence))
         await worker.look(at_once=True)
         assert len(said) == 1
         assert "nobody takes the run old" in said[0]

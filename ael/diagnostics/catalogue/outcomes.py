@@ -11,4 +11,5 @@ CODES: dict[str, str] = {
     "AEL0906": "a run that keeps another program, or other bindings",
     "AEL0907": "a proof of crashes that could not be made",
     "AEL0908": "a promise that a crashed run did not keep",
+    "AEL0909": "a run that a worker does not bring to its end",
 }
