@@ -71,7 +71,7 @@ class KeptCalls(Calls):
         tenants = at_once(host.opened.deployment.tenants, runs.per_tenant)
         programs = {host.unit.digest: execution}
         self._worker = Worker(
-            programs, runs.slots, tenants, self._landed, _say, runs.keep, listen.drain / 1000, runs.evidence_keep, self._options
+            programs, runs.slots, tenants, self._landed, _warn, runs.keep, listen.drain / 1000, runs.evidence_keep, self._options
         )
         self._work: asyncio.Task[None] | None = None
         self._listening = ExitStack()
@@ -413,6 +413,10 @@ async def _within(seconds: float, waiting: Iterable[asyncio.Future[Any]]) -> Non
     left = set(waiting)
     if left:
         await asyncio.wait(left, timeout=seconds)
+
+
+def _warn(code: str, sentence: str) -> None:
+    _say(f"warning[{code}]: {sentence}")
 
 
 def _say(sentence: str) -> None:
