@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -16,7 +17,10 @@ from ael.durable.worker import Worker
 from ael.host import open_host
 from ael.journal.durable import DurableStore, RunRow, RunState
 from ael.project.program import Opened
+from ael.server.desk import Desk, serve
 from ael.server.kept import KeptCalls
+from ael.server.listener import bind
+from ael.server.stream import Streams
 from ael.server.waiting import mark
 from tests.journal.places import server
 from tests.postgres import PostgresServer
@@ -134,6 +138,34 @@ def test_somebody_else_decides_while_the_client_waits_and_it_gets_its_answer(mak
             [asked] = await parked(store_of(served))
             await says(store_of(served), asked, approved=False, reason="too much")
             assert "too much" in str(told(await denied)["message"])
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.feature("A4.8", "A4.11")
+def test_a_member_decides_at_the_desk_and_the_client_gets_its_answer(make: Make) -> None:
+    async def scenario() -> None:
+        async with serving(make(deploy=WHO + 'role finance = ["bob"]\n')) as served:
+            call = asyncio.ensure_future(served.call("much", {"amount": 5}, bearer(TOKEN)))
+            [asked] = await parked(store_of(served))
+            bound = bind("127.0.0.1", 0, known=True)
+            streams = Streams(store_of(served), frozenset())
+            members = {"finance": ("bob",)}
+            desk = Desk(store_of(served), served.service.callers, members, None, lambda: asked.asked, lambda: None, streams)
+            task = asyncio.ensure_future(serve(desk, bound))
+
+            def post(token: str) -> int:
+                connection = HTTPConnection("127.0.0.1", bound.getsockname()[1], timeout=60)
+                try:
+                    connection.request("POST", f"/runs/{asked.run}/decision", '{"approved": true}', bearer(token))
+                    return connection.getresponse().status
+                finally:
+                    connection.close()
+
+            assert [await asyncio.to_thread(post, token) for token in (TOKEN, BOB, BOB)] == [409, 200, 409]
+            assert result(await call)["structuredContent"] == {"result": 5}
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
 
     asyncio.run(scenario())
 
