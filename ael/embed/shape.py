@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
+from functools import partial
 from typing import Literal, get_args, get_origin
 
 from ael.embed.annotation import Form, Member, alternatives, anything, bare, form_of, shown
@@ -97,7 +98,7 @@ class _Shapes:
     def __init__(self, definitions: Definitions, *, giving: bool) -> None:
         self._definitions = definitions
         self._giving = giving
-        self._open: dict[tuple[int, Type], list[Convert]] = {}
+        self._open: dict[tuple[int, Type], tuple[object, list[Convert]]] = {}
 
     def of(self, annotation: object, type: Type) -> Convert:
         annotation, type = bare(annotation), self._resolved(type)
@@ -121,6 +122,10 @@ class _Shapes:
                 return self._record(annotation, RecordDef("", tuple(FieldDef(n, n, t) for n, t in fields)), type)
             case JsonType() if get_origin(annotation) in _OBJECTS or annotation in (*_LISTS, *_OBJECTS):
                 return snapshot
+            case _ if self._giving and _given(annotation, type):
+                return same
+            case IntType() if annotation is float and self._giving:
+                raise _cannot(annotation, type)
             case _ if annotation in _LEAVES.get(type.__class__, ()):
                 return _real if annotation is float and isinstance(type, IntType) else same
         raise _cannot(annotation, type)
@@ -166,40 +171,45 @@ class _Shapes:
 
     def _some(self, annotation: object, type: UnionType) -> None:
         """One of the members takes what the function gives."""
+        found: list[ShapeError] = []
         for member in type.members:
             try:
                 self.of(annotation, member)
                 return
-            except ShapeError:
-                continue
-        raise _cannot(annotation, type)
+            except ShapeError as error:
+                found.append(error)
+        # Of `T?`, what is wrong with `T` says more.
+        raise found[0] if len(found) == 2 and isinstance(type.members[1], NullType) else _cannot(annotation, type)
 
     def _named(self, annotation: object, type: Named) -> Convert:
         """A declared type, which may hold itself: then what is made here is used before it is finished."""
-        known = self._open.get((id(annotation), type))
+        key = (id(annotation), type)
+        known = self._open.get(key)
         if known is not None:
-            return lambda value: known[0](value)
-        made = self._open[(id(annotation), type)] = []
-        definition = self._definitions[type.name]
-        found = alternatives(annotation)
-        if isinstance(definition, EnumDef) and not definition.plain:
-            made.append(self._variants(found, definition, type))
-        elif isinstance(definition, EnumDef):
-            names = tuple(variant.name for variant in definition.variants)
-            made.append(self._any(found, lambda one: self._names(one, names, type), annotation, type))
-        else:
-            assert isinstance(definition, RecordDef)
-            made.append(self._any(found, lambda one: self._record(one, definition, type), annotation, type))
+            return lambda value: known[1][0](value)
+        # The annotation is kept as long as its number stands for it.
+        self._open[key] = annotation, (made := [])
+        try:
+            made.append(self._declared(annotation, type))
+        except ShapeError:
+            del self._open[key]
+            raise
         return made[0]
+
+    def _declared(self, annotation: object, type: Named) -> Convert:
+        definition, found = self._definitions[type.name], alternatives(annotation)
+        if isinstance(definition, EnumDef) and not definition.plain:
+            return self._variants(found, definition, type)
+        if isinstance(definition, EnumDef):
+            names = tuple(variant.name for variant in definition.variants)
+            return self._any(found, lambda one: self._names(one, names, type), annotation, type)
+        assert isinstance(definition, RecordDef)
+        return self._any(found, lambda one: self._record(one, definition, type), annotation, type)
 
     def _names(self, annotation: object, names: tuple[str | int | bool, ...], type: Type) -> Convert:
         """Names of plain variants, and literals: text, a `Literal` of all of them, or an `Enum` with all of them."""
         if isinstance(annotation, builtin_type) and issubclass(annotation, Enum):
-            table = {name: _member(annotation, name) for name in names}
-            if None in table.values():
-                missing = next(name for name, member in table.items() if member is None)
-                raise ShapeError(f"the enum `{annotation.__qualname__}` has no `{missing}`")
-            return lambda value: table[value]  # type: ignore[index]  # a value of the type is one of the names
+            return self._members(annotation, names, type)
         if get_origin(annotation) is Literal:
             if self._giving:
                 strange = [one for one in get_args(annotation) if one not in names and isinstance(type, Named)]
@@ -210,26 +220,44 @@ class _Shapes:
                 if name not in get_args(annotation):
                     raise ShapeError(f"`{shown(annotation)}` has no `{name}`")
             return same
-        if all(name.__class__ is annotation for name in names):
+        if names and all(name.__class__ is annotation for name in names):
             return same
         raise _cannot(annotation, type)
+
+    def _members(self, annotation: type[Enum], names: tuple[str | int | bool, ...], type: Type) -> Convert:
+        table = {name: _member(annotation, name) for name in names}
+        if self._giving:
+            for one in annotation if isinstance(type, Named) else ():
+                if one not in table.values():
+                    raise ShapeError(f"`{show(type)}` has no `{one.name}`")
+            return same
+        for name, member in table.items():
+            if member is None:
+                raise ShapeError(f"the enum `{annotation.__qualname__}` has no `{name}`")
+        return lambda value: table[value]  # type: ignore[index]  # a value of the type is one of the names
 
     def _variants(self, found: Sequence[object], definition: EnumDef, type: Named) -> Convert:
         """Variants with fields: a class of the same name for each, or the `dict` with `kind` for all. Plain ones are text."""
         if any(one in _OBJECTS or get_origin(one) in _OBJECTS for one in found):
             return snapshot
+        records = {one.name: RecordDef(one.name, one.fields) for one in definition.variants if one.fields}
+        plain = tuple(one.name for one in definition.variants if not one.fields)
+        if self._giving:
+            for one in found:
+                record = records.get(getattr(one, "__name__", ""))
+                if record is None:
+                    self._names(one, plain, type)
+                else:
+                    self._record(one, record, type)
+            return same
         table: dict[str, Convert] = {}
-        for variant in definition.variants:
-            if variant.fields:
-                one = next((one for one in found if getattr(one, "__name__", "") == variant.name), None)
-                if one is None and self._giving:
-                    continue
-                if one is None:
-                    raise ShapeError(f"no alternative is a class `{variant.name}` for the variant of that name")
-                table[variant.name] = self._record(one, RecordDef(variant.name, variant.fields), type)
-            elif not self._giving:
-                names = (variant.name,)
-                table[variant.name] = self._any(found, lambda one, names=names: self._names(one, names, type), found[0], type)  # type: ignore[misc]  # the default binds it now
+        for name, record in records.items():
+            fitting = next((one for one in found if getattr(one, "__name__", "") == name), None)
+            if fitting is None:
+                raise ShapeError(f"no alternative is a class `{name}` for the variant of that name")
+            table[name] = self._record(fitting, record, type)
+        for name in plain:
+            table[name] = self._any(found, partial(self._names, names=(name,), type=type), found[0], type)
         return lambda value: _variant(table, value)
 
     def _list(self, annotation: object, item: Type, type: Type) -> Convert:
@@ -300,6 +328,16 @@ builtin_type = type
 
 def _real(value: object) -> object:
     return float(value) if isinstance(value, int) else value
+
+
+def _given(annotation: object, type: Type) -> bool:
+    """Whether Python gives only values of a leaf, though its annotation is another than the one that holds all of them."""
+    kinds = _LEAVES.get(type.__class__, ())[:1]
+    if get_origin(annotation) is Literal:
+        return all(one.__class__ in kinds for one in get_args(annotation))
+    if isinstance(annotation, builtin_type) and issubclass(annotation, Enum):
+        return all(one.value.__class__ in kinds for one in annotation)
+    return annotation is int and isinstance(type, FloatType)
 
 
 def _cannot(annotation: object, type: Type) -> ShapeError:
