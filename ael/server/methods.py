@@ -11,6 +11,7 @@ from ael.project.program import Opened
 from ael.run.placement import ResultCodec
 from ael.server.exposure import expose
 from ael.services import names
+from ael.services.contract import Contract, MethodContract
 from ael.syntax import nodes as n
 from ael.types.signature import Signature
 from ael.types.text import show
@@ -75,6 +76,18 @@ def methods(found: Iterable[Exposed], host: Host) -> dict[str, Method]:
         limit = host.unit.operations[one.entry].limit.output if one.entry in host.unit.operations else None
         made[one.path] = Method(one.path, one.entry, ResultCodec(one.signature.result, world.codecs, limit or most))
     return made
+
+
+def contract(opened: Opened, chosen: Sequence[str] = ()) -> Contract:
+    """What is served, described for others. Raises `HostError`."""
+    program, pack = opened.program, opened.project.pack
+    made = []
+    for one in sorted(exposed(opened, chosen), key=lambda one: one.path):
+        operation = program.operations.get(one.entry)
+        doc = operation.doc if operation is not None else program.nodes[one.entry].doc
+        made.append(MethodContract(one.path, one.signature, doc, None if operation is None else operation.repeat))
+    title, version = (program.main, "0.0.0") if pack is None else (pack.name, pack.version)
+    return Contract(title, version, tuple(made), program.definitions)
 
 
 def described(found: Iterable[Exposed]) -> list[str]:

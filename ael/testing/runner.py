@@ -65,7 +65,9 @@ def _one(opened: Opened, index: int) -> TestResult:
         return None
 
     try:
-        host = open_host(opened, models=_unscripted(opened), servers=servers, script=script, approver=_Approves())
+        # A test calls the program's own providers, wherever a deployment places them.
+        here = replace(opened, deployment=replace(opened.deployment, placements={}))
+        host = open_host(here, models=_unscripted(opened), servers=servers, script=script, approver=_Approves())
         problem = asyncio.run(_run(host, host.unit.tests[index]))
     except HostError as error:
         problem = f"{error.message}"

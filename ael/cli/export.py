@@ -1,0 +1,57 @@
+"""Describe what a program serves to others: as OpenAPI 3.1, as a `.proto` for generated clients, or as JSON Schema.
+
+    ael export openapi > openapi.json
+    ael export proto examples/served --only Orders
+
+What is described is what `ael serve` serves over the Connect protocol. The same program gives the same file, to the byte.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from importlib import import_module
+from pathlib import Path
+
+from ael.cli.opening import opened_or_told
+from ael.cli.report import tell
+
+FORMS = ("openapi", "proto", "json-schema")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `ael export`."""
+    parser.add_argument("form", choices=FORMS, help="what to print")
+    parser.add_argument(
+        "path", type=Path, nargs="?", default=Path(), metavar="FILE", help="a source file, or a folder with a `main.ael`"
+    )
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="NAME", help="this service or node; may be said more than once"
+    )
+    parser.add_argument("--deploy", metavar="NAME", help="use `deploy.NAME.ael`")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the file."""
+    opened = opened_or_told(args.path, args.deploy)
+    if isinstance(opened, int):
+        return opened
+    # Loaded here: no other command needs what describes a server.
+    host_error = import_module("ael.host").HostError
+    try:
+        contract = import_module("ael.server.methods").contract(opened, args.only)
+    except host_error as error:
+        tell(error.code, error.message, *error.notes)
+        return 2
+    if args.form == "proto":
+        try:
+            print(import_module("ael.services.proto").proto(contract), end="")
+        except ValueError as problem:
+            print(f"ael export: {problem}", file=sys.stderr)
+            return 2
+        return 0
+    made = import_module("ael.services.openapi")
+    described = made.openapi(contract) if args.form == "openapi" else made.json_schema(contract)
+    print(json.dumps(described, ensure_ascii=False, indent=2))
+    return 0
