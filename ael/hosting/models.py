@@ -40,7 +40,7 @@ def bind_models(opened: Opened, names: frozenset[str], secrets: Secrets, warning
 
 
 def tenants_own(opened: Opened, bound: Mapping[str, BoundModel], secrets: Secrets) -> dict[tuple[str, str], ModelProvider]:
-    """(tenant, model) -> the provider with the tenant's own key, for each that has one. Raises `HostError`."""
+    """(tenant or `tenant/caller`, model) -> the provider with a key of their own, for each that has one. Raises `HostError`."""
     found: dict[tuple[str, str], ModelProvider] = {}
     for tenant, secret in opened.deployment.owned_secrets:
         for name in bound:

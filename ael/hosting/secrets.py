@@ -19,10 +19,13 @@ class Secrets:
         self.deployment = deployment
         self.known: dict[str, Secret] = {}
 
-    def get(self, name: str, tenant: str = "") -> Secret:
-        """The secret `name`, the tenant's own where it has one. Raises `HostError`."""
-        own = self.deployment.owned_secrets.get((tenant, name))
-        key = name if own is None else f"{tenant}.{name}"
+    def get(self, name: str, tenant: str = "", caller: str = "") -> Secret:
+        """The secret `name`: the caller's own where it has one, else the tenant's, else the common one. Raises `HostError`."""
+        own, key = None, name
+        for owner in (tenant, f"{tenant}/{caller}"):
+            found = self.deployment.owned_secrets.get((owner, name))
+            if found is not None:
+                own, key = found, f"{owner}.{name}"
         if key not in self.known:
             self.known[key] = Secret(key, self._read(key, own or self.deployment.secrets.get(name)))
         return self.known[key]

@@ -35,6 +35,8 @@ def bind_servers(opened: Opened, names: frozenset[str], secrets: Secrets, clock:
         # What is wrong with a secret or an address is told before anything runs, and what is secret is known before anything is shown.
         for tenant in opened.deployment.tenants or ("",):
             opener.endpoint(tenant)
+        for owner, _ in opened.deployment.owned_secrets:
+            opener.endpoint(*owner.split("/"))
         bound[server] = Remote(uses_of(opened, names, server), opener, policy_of(binding), clock)
     return bound
 
@@ -83,35 +85,47 @@ class Opening:
         # All that is kept of a tenant, and only of the last ones: an endpoint is made anew for each connection.
         self._tokens = Tokens()
 
-    def __call__(self, listener: Listener, tenant: str) -> Awaitable[Connected]:
+    def __call__(self, listener: Listener, tenant: str, caller: str) -> Awaitable[Connected]:
         binding = self._binding
-        return open_session(self.endpoint(tenant), listener, connect=binding.connect / 1000, elicitation=binding.elicitation)
+        return open_session(
+            self.endpoint(tenant, caller), listener, connect=binding.connect / 1000, elicitation=binding.elicitation
+        )
 
-    def endpoint(self, tenant: str) -> Endpoint:
-        """Where the server is, for one tenant. Raises `HostError`."""
-        return endpoint_of(self._binding, self._deployment, self._secrets, tenant, self._tokens)
+    def endpoint(self, tenant: str, caller: str = "") -> Endpoint:
+        """Where the server is, for one tenant and caller. Raises `HostError`."""
+        return endpoint_of(self._binding, self._deployment, self._secrets, tenant, self._tokens, caller)
 
 
 def endpoint_of(
-    binding: McpBinding, deployment: Deployment, secrets: Secrets, tenant: str = "", tokens: Tokens | None = None
+    binding: McpBinding,
+    deployment: Deployment,
+    secrets: Secrets,
+    tenant: str = "",
+    tokens: Tokens | None = None,
+    caller: str = "",
 ) -> Endpoint:
     """Where a server is and how it is asked, secrets resolved. Raises `HostError`."""
     if binding.kind == "stdio":
         folder = Path(deployment.folder, binding.folder or ".")
-        return StdioEndpoint(binding.command, binding.arguments, _resolved(binding.environment, secrets, tenant), folder)
+        return StdioEndpoint(binding.command, binding.arguments, _resolved(binding.environment, secrets, tenant, caller), folder)
     authorizer: Authorizer | None = None
     try:
         if binding.bearer is not None:
-            authorizer = bearer(secrets.get(binding.bearer, tenant))
+            authorizer = bearer(secrets.get(binding.bearer, tenant, caller))
         elif binding.oauth is not None:
             oauth = binding.oauth
-            id = secrets.get(oauth.id.name, tenant).reveal() if isinstance(oauth.id, NamedSecret) else oauth.id
+            id = secrets.get(oauth.id.name, tenant, caller).reveal() if isinstance(oauth.id, NamedSecret) else oauth.id
             facts = ServerFacts(binding.url, tenant, deployment.hosts, oauth.scopes, oauth.issuer, tokens or Tokens())
-            authorizer = client_credentials(facts, id, secret=secrets.get(oauth.secret, tenant))
+            authorizer = client_credentials(facts, id, secret=secrets.get(oauth.secret, tenant, caller))
     except McpError as error:
         raise HostError("AEL0843", f"{binding.url.partition('?')[0]} gets no credential: {error.message}") from None
-    return HttpEndpoint(binding.url, binding.kind, _resolved(binding.headers, secrets, tenant), authorizer, deployment.hosts)
+    return HttpEndpoint(
+        binding.url, binding.kind, _resolved(binding.headers, secrets, tenant, caller), authorizer, deployment.hosts
+    )
 
 
-def _resolved(values: Mapping[str, str | NamedSecret], secrets: Secrets, tenant: str) -> dict[str, str | Secret]:
-    return {name: secrets.get(value.name, tenant) if isinstance(value, NamedSecret) else value for name, value in values.items()}
+def _resolved(values: Mapping[str, str | NamedSecret], secrets: Secrets, tenant: str, caller: str) -> dict[str, str | Secret]:
+    return {
+        name: secrets.get(value.name, tenant, caller) if isinstance(value, NamedSecret) else value
+        for name, value in values.items()
+    }

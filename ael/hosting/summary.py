@@ -38,8 +38,8 @@ def summary(opened: Opened) -> list[Row]:
         *_program(opened),
         *(Row("secret", name, _source(one, deployment)) for name, one in deployment.secrets.items()),
         *(
-            Row("secret", f"{tenant}.{name}", _source(one, deployment))
-            for (tenant, name), one in deployment.owned_secrets.items()
+            Row("secret", f"{owner.rpartition('/')[2]}.{name}", _source(one, deployment))
+            for (owner, name), one in deployment.owned_secrets.items()
         ),
         *(Row("setting", name, str(value)) for name, value in deployment.settings.items()),
         *_people(opened),

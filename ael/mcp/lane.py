@@ -52,6 +52,7 @@ class Lane:
         uses: Uses,
         opener: Opener,
         tenant: str,
+        caller: str,
         clock: Clock,
         random: Callable[[], float],
         retries: int,
@@ -67,6 +68,7 @@ class Lane:
         self._uses = uses
         self._opener = opener
         self._tenant = tenant
+        self._caller = caller
         self._clock = clock
         self._random = random
         self._retries = retries
@@ -257,7 +259,7 @@ class Lane:
         attempt = 1
         while True:
             try:
-                session = await self._opener(self, self._tenant)
+                session = await self._opener(self, self._tenant, self._caller)
                 break
             except McpError as error:
                 fault = self._fault_of(error)

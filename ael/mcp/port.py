@@ -42,5 +42,5 @@ class Connected(Protocol):
     async def close(self) -> None: ...
 
 
-Opener = Callable[[Listener, str], Awaitable[Connected]]
-"""Opens a new session of one server for a tenant. Raises `McpError`."""
+Opener = Callable[[Listener, str, str], Awaitable[Connected]]
+"""Opens a new session of one server for a tenant and a caller. Raises `McpError`."""

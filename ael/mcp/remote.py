@@ -268,6 +268,7 @@ class Remote:
             self._uses,
             self._opener,
             tenant,
+            caller,
             self._clock,
             self._random,
             policy.retries,

@@ -121,7 +121,18 @@ def settle(state: ProgramState) -> None:
                 state.report(Wrong("AEL0819", message, place, note))
             else:
                 state.report(Wrong("AEL0810", f"the deployment has no tenant `{caller.tenant}`", place, known))
-    for (owner, _), place in state.owned_places.items():
-        if owner not in state.tenants:
-            message = f"the deployment has no tenant `{owner}`, whose secret this would be"
-            state.report(Wrong("AEL0810", message, place, listing("there is", state.tenants)))
+    _own_secrets(state)
+
+
+def _own_secrets(state: ProgramState) -> None:
+    """Find whose the secrets `acme.CRM` are: a tenant's, or a caller's, whose name is one of its tenant."""
+    for (owner, name), place in state.owned_places.items():
+        caller = state.callers.get(owner)
+        if owner in state.tenants and caller is not None:
+            message = f"`{owner}` is a tenant and a caller, and this does not say whose secret it is"
+            state.report(Wrong("AEL0810", message, place, "call one of them otherwise"))
+        elif caller is not None:
+            state.owned_secrets[f"{caller.tenant}/{owner}", name] = state.owned_secrets.pop((owner, name))
+        elif owner not in state.tenants:
+            message = f"the deployment has no tenant and no caller `{owner}`, whose secret this would be"
+            state.report(Wrong("AEL0810", message, place, listing("there is", [*state.tenants, *state.callers])))

@@ -159,7 +159,7 @@ class Deployment:
     settings: Mapping[str, object] = field(default_factory=dict)
     secrets: Mapping[str, SecretSource] = field(default_factory=dict)
     owned_secrets: Mapping[tuple[str, str], SecretSource] = field(default_factory=dict)
-    """(tenant, secret) -> where the tenant's own is, which goes before the common one."""
+    """(tenant or `tenant/caller`, secret) -> where their own is: a caller's goes before its tenant's, that before the common one."""
     tools: Mapping[str, ToolBinding] = field(default_factory=dict)
     roles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     services: Mapping[str, str] = field(default_factory=dict)

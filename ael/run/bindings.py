@@ -45,8 +45,8 @@ class Bindings:
     `approval_timeout`: seconds that a person has for a decision, None for as long as it takes. `parks_uncertain`: a run that can be
     parked waits for a person to say what became of a call whose outcome is unknown. `operator` is the deployment's allow-list, a layer of
     every run. `tenants` and `callers` are the deployment's: what they may do and spend holds for each run of theirs, and with any tenant
-    named nobody else's run begins. `own_models`: (tenant, model) -> its provider with the tenant's own key. `book` is where the accounts
-    are, None: in this process. Sizes are bytes.
+    named nobody else's run begins. `own_models`: (tenant or `tenant/caller`, model) -> its provider with a key of their own. `book` is
+    where the accounts are, None: in this process. Sizes are bytes.
     """
 
     models: Mapping[str, BoundModel] = field(default_factory=dict)

@@ -287,7 +287,9 @@ class ModelNodePlan(NodePlan):
             raise Fault(FaultKind.MODEL_UNAVAILABLE, message, model=self.model)
         own = self._world.bindings.own_models
         if own:
-            chain = [(name, replace(bound, provider=own.get((run.tenant, name), bound.provider))) for name, bound in chain]
+            who = (f"{run.tenant}/{run.caller}", run.tenant)
+            found = [(name, bound, next((own[one, name] for one in who if (one, name) in own), None)) for name, bound in chain]
+            chain = [(name, bound if given is None else replace(bound, provider=given)) for name, bound, given in found]
         prices = self._world.bindings.prices
         links = []
         for name, bound in chain:

@@ -91,10 +91,14 @@ def test_a_keyring_that_gives_nothing_is_told(ring: Kept, monkeypatch: pytest.Mo
 def test_a_tenants_own_secret_goes_before_the_common_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COMMON", "for-all")
     monkeypatch.setenv("ACME", "for-acme")
-    own = {("acme", "T"): SecretSource("env", "ACME")}
+    monkeypatch.setenv("ANN", "for-ann")
+    own = {("acme", "T"): SecretSource("env", "ACME"), ("acme/ann", "T"): SecretSource("env", "ANN")}
     secrets = Secrets(Deployment(secrets={"T": SecretSource("env", "COMMON")}, owned_secrets=own))
     assert [secrets.get("T", tenant).reveal() for tenant in ("", "acme", "beta")] == ["for-all", "for-acme", "for-all"]
-    assert sorted(one.reveal() for one in secrets.known.values()) == ["for-acme", "for-all"], "all are known, to be masked"
+    assert [secrets.get("T", tenant, "ann").reveal() for tenant in ("acme", "beta")] == ["for-ann", "for-all"]
+    assert sorted(one.reveal() for one in secrets.known.values()) == ["for-acme", "for-all", "for-ann"], (
+        "all are known, to be masked"
+    )
 
 
 PROGRAM = """

@@ -117,7 +117,7 @@ class Opening:
     gate: asyncio.Event | None = None
     given_up: int = 0
 
-    async def __call__(self, listener: Listener, tenant: str) -> FakeSession:
+    async def __call__(self, listener: Listener, tenant: str, caller: str) -> FakeSession:
         self.listeners.append(listener)
         if self.gate is not None:
             try:

@@ -67,9 +67,9 @@ def test_a_model_is_told_that_its_node_may_not(tmp_path: Path) -> None:
 
 
 @pytest.mark.feature("B13", "K43")
-def test_each_tenant_comes_with_its_own_credential(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And on a connection of its own: nothing of one is seen with another's."""
-    for name in ("COMMON", "ACME"):
+def test_each_tenant_and_caller_comes_with_its_own_credential(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And on a connection of its own: nothing of one is seen with another's, not by one who is only called the same."""
+    for name in ("COMMON", "ACME", "ANN"):
         monkeypatch.setenv(name, f"token-of-{name.lower()}")
     crm = Crm()
     tokens: list[str] = []
@@ -81,18 +81,20 @@ def test_each_tenant_comes_with_its_own_credential(tmp_path: Path, monkeypatch: 
 
     async def test() -> None:
         async with HttpPeer(guarded) as peer:
-            deploy = 'secret T = env("COMMON")\nsecret acme.T = env("ACME")\ntenant acme {\n}\ntenant beta {\n}\n' + network(
-                peer, ', bearer: secret("T")'
+            deploy = (
+                'secret T = env("COMMON")\nsecret acme.T = env("ACME")\nsecret ann.T = env("ANN")\nsecret TOKEN = env("ANN")\n'
+                'caller ann = bearer(secret("TOKEN"), tenant: "acme")\ntenant acme {\n}\ntenant beta {\n}\n'
+                + network(peer, ', bearer: secret("T")')
             )
             async with program(tmp_path, deploy) as made:
-                for tenant in ("acme", "beta", "acme"):
-                    outcome = await made.run("main.customer", {"id": "c-1"}, Options(tenant, "c"))
+                for tenant, caller in (("acme", "bob"), ("beta", "acme"), ("acme", "ann"), ("acme", "bob")):
+                    outcome = await made.run("main.customer", {"id": "c-1"}, Options(tenant, caller))
                     assert isinstance(outcome, Value), outcome
                 shown = made.said + repr(made.spans.spans)
         assert "token-of" not in shown
 
     finished(test)
-    assert tokens == [f"Bearer token-of-{name}" for name in ("acme", "common", "acme")]
+    assert tokens == [f"Bearer token-of-{name}" for name in ("acme", "common", "ann", "acme")]
 
 
 def test_a_tenants_secret_is_enough_where_every_tenant_has_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -102,8 +102,8 @@ MUTATIONS = (
         "K43",
         "the look for a tenant's own secret",
         "ael/hosting/secrets.py",
-        "        own = self.deployment.owned_secrets.get((tenant, name))\n",
-        '        own = self.deployment.owned_secrets.get(("", name))\n',
+        '        for owner in (tenant, f"{tenant}/{caller}"):\n',
+        '        for owner in (f"{tenant}/{caller}",):\n',
         "tests/host/test_secrets.py::test_a_tenants_own_secret_goes_before_the_common_one",
     ),
     Mutation(
