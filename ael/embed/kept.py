@@ -57,7 +57,7 @@ class Kept:
 
     def __init__(self, host: Host, execution: Execution) -> None:
         self._host = host
-        self._execution = execution
+        self.execution = execution
         self._store = execution.store
 
     async def find(self, run: str, tenant: str | None) -> RunRow:
@@ -83,7 +83,7 @@ class Kept:
         try:
             if row.state is RunState.DEAD:
                 await self._store.revive(run)
-            held = await self._store.hold(run, self._execution.owner, self._execution.lease)
+            held = await self._store.hold(run, self.execution.owner, self.execution.lease)
             if held is None:
                 found = await self._store.find(run)
                 waits = found is not None and found.state is RunState.PARKED
@@ -94,7 +94,7 @@ class Kept:
                 )
                 raise RequestError("AEL0905", what)
             fork = fork_of(held.pinned)
-            differs = self._execution.differs(held)
+            differs = self.execution.differs(held)
             if differs or (fork is not None and (fork.models or fork.settings)):
                 await self._store.release(run, held.row.epoch)
                 note = "bind it as it was, or go on with `ael runs resume --accept-bindings`"
@@ -156,5 +156,5 @@ class Kept:
         said = self._host.opened.deployment.runs
         tenants = at_once(self._host.opened.deployment.tenants, said.per_tenant)
         # An owner of its own: what this session begins is not for its worker to take.
-        programs = {self._host.unit.digest: replace(self._execution, owner=new_owner())}
+        programs = {self._host.unit.digest: replace(self.execution, owner=new_owner())}
         return Worker(programs, slots or said.slots, tenants, keep=said.keep, drain=said.drain, keep_content=said.evidence_keep)

@@ -10,7 +10,6 @@ from typing import Any, Self, TypeVar, Unpack, overload
 
 from ael.data import dataclass, replace
 from ael.durable.execute import Execution, execution_of
-from ael.durable.pinned import Bound
 from ael.durable.worker import Worker
 from ael.embed.approver import Approve, CallbackApprover
 from ael.embed.error import BindError, OpenError, RequestError
@@ -80,7 +79,6 @@ class Session:
         self._durable = durable
         self._otel = otel
         self._host: Host | None = None
-        self._execution: Execution | None = None
         self._kept: Kept | None = None
         self._under_way: dict[str, UnderWay] = {}
         self._working: tuple[Worker, asyncio.Future[None]] | None = None
@@ -103,11 +101,20 @@ class Session:
             )
         except HostError as error:
             raise OpenError(error.code, error.message, *error.notes) from None
-        if self._host.store is not None:
-            made = execution_of(self._host)
-            self._execution = replace(made, bound=self._bound(made.bound))
-            self._kept = Kept(self._host, self._execution)
+        try:
+            self._kept = self._keeper(self._host)
+        except BaseException:
+            await self.close()
+            raise
         return self
+
+    def _keeper(self, host: Host) -> Kept | None:
+        """What keeps the runs; None where they are in memory. A run that this process's objects serve does not go on where others do."""
+        if host.store is None:
+            return None
+        made = execution_of(host)
+        bound = replace(made.bound, values={**(made.bound.values or {}), **self._provided})
+        return Kept(host, replace(made, bound=bound))
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await self.close()
@@ -129,10 +136,6 @@ class Session:
         if ending:
             await asyncio.wait(ending)
         await host.close()
-
-    def _bound(self, bound: Bound) -> Bound:
-        """A run that this process's objects serve does not go on where others do, unless somebody says so."""
-        return replace(bound, values={**(bound.values or {}), **self._provided})
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -323,11 +326,12 @@ class Session:
         if chosen.run in self._under_way:
             raise RequestError("AEL0905", f"the run {chosen.run} is under way already", "`await session.run(…)` waits for it")
         asked = partial(pin, host, entry, text, chosen)
-        if self._execution is None:
+        if self._kept is None:
             running = host.engine.start(entry, text, chosen)
             return self._following(UnderWay(running, asyncio.ensure_future(running.outcome()), asked), convert)
-        held = self._execution.fresh(entry, text, chosen)
-        return self._executing(self._execution, held, self._execution.start(held, chosen, text), asked, convert)
+        execution = self._kept.execution
+        held = execution.fresh(entry, text, chosen)
+        return self._executing(execution, held, execution.start(held, chosen, text), asked, convert)
 
     def _executing(
         self, execution: Execution, held: Held, running: Running, asked: Callable[[], Pin], convert: Convert
@@ -347,8 +351,8 @@ class Session:
 
     async def _again(self, row: RunRow, convert: Convert, chosen: Options) -> Outcome[Any]:
         """Go on with a run that is there, or tell how it ended."""
-        kept, execution = self._keeping(), self._execution
-        assert execution is not None
+        kept = self._keeping()
+        execution = kept.execution
         run = row.header.run
         if row.state is RunState.ENDED:
             signature = self._opened.program.signatures[row.header.entry]
