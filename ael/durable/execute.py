@@ -52,6 +52,14 @@ class Execution:
         header, input = self.engine.header(entry, given, options)
         return self.store.fresh(header, input, self.pinned(options), self.owner, self.lease)
 
+    async def make(self, entry: str | None, given: Mapping[str, object] | bytes | str | None, options: Options) -> Held | None:
+        """A new run of `entry`, held by this owner, that the store knows at once; None where there is one of this id.
+
+        Raises what `Engine.header` raises.
+        """
+        header, input = self.engine.header(entry, given, options)
+        return await self.store.make(header, input, self.pinned(options), self.owner, self.lease)
+
     async def create(
         self, entry: str | None, given: Mapping[str, object] | bytes | str | None, options: Options
     ) -> tuple[str, bool]:

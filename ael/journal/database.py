@@ -51,6 +51,15 @@ class DatabaseStore:
         row = RunRow(header, RunState.RUNNING, owner, FIRST_EPOCH)
         return Held(row, input, pinned, HeldJournal(header, FIRST_EPOCH, [], self._writer, begin))
 
+    async def make(self, header: Header, input: object, pinned: Mapping[str, object], owner: str, lease: float) -> Held | None:
+        data, pins = form.write(input), form.write(pinned)
+
+        def work(db: Connection) -> runs.Claimed | None:
+            return runs.hold(db, header.run, owner, lease) if runs.create(db, header, data, pins, 0.0) else None
+
+        claimed = await self._writer.submit(work)
+        return None if claimed is None else self._held(claimed)
+
     async def hold(self, run: str, owner: str, lease: float) -> Held | None:
         claimed = await self._writer.submit(lambda db: runs.hold(db, run, owner, lease))
         return None if claimed is None else self._held(claimed)

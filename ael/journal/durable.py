@@ -114,6 +114,9 @@ class DurableStore(Protocol):
     def fresh(self, header: Header, input: object, pinned: Mapping[str, object], owner: str, lease: float) -> Held:
         """A new run that this owner holds. The store hears of it with its first record."""
 
+    async def make(self, header: Header, input: object, pinned: Mapping[str, object], owner: str, lease: float) -> Held | None:
+        """A new run that this owner holds, and that the store knows at once. None when there is one of this id, which stays as it is."""
+
     async def hold(self, run: str, owner: str, lease: float) -> Held | None:
         """Claim this run, for `lease` seconds. None when there is no such run, or it has ended, is parked, or is held by another."""
 

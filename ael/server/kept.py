@@ -178,7 +178,7 @@ class KeptCalls(Calls):
         return None if row is not None and self._fits(row, request) else another_call()
 
     async def _make(self, watch: Watch) -> Own | None:
-        """A new run, executed here. None: there is one of this key, or a worker had it first."""
+        """A new run, executed here. None: there is one of this key already."""
         request, execution = watch.request, self._execution
         caller, node = request.caller, request.tool.node
         options = Options(
@@ -196,8 +196,8 @@ class KeptCalls(Calls):
             if not watch.name:
                 held = execution.fresh(node, request.arguments, options)
                 watch.name = held.row.header.run
-            elif (await execution.create(node, request.arguments, options))[1]:
-                held = await self._store.hold(watch.name, execution.owner, execution.lease)
+            else:
+                held = await execution.make(node, request.arguments, options)
             if held is None:
                 return None
             run = execution.start(held, options, request.arguments)
