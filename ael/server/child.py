@@ -33,6 +33,7 @@ from ael.types.value import Secret
 
 LINGER = 5.0
 """Seconds after the end of its drain, after which it is over whatever still runs."""
+_LONGEST = 24 * 3_600_000
 _CONCURRENT = 1_024
 """Calls at once: how many there are is the word of the process that sends them."""
 
@@ -72,7 +73,9 @@ async def _serve(told: Told, said: int) -> None:
     host = open_host(
         here, found[0].entry, durable=kept(opened), exports=True, peers=told.peers, peer_token=Secret("peers", told.token)
     )
-    listen = replace(here.deployment.serving.listen, concurrent=_CONCURRENT, queue=0)
+    limits, listen = here.deployment.limits, here.deployment.serving.listen
+    # Sizes and times are the word of the process that sends the calls, which has checked them.
+    listen = replace(listen, concurrent=_CONCURRENT, queue=0, body=max(listen.body, 2 * limits.input), timeout=_LONGEST)
     stop = Stop()
     _end_with_parent(stop, listen.drain / 1000 + LINGER)
     bound = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

@@ -210,6 +210,10 @@ class Dispatch:
         except StoreError as error:
             print(f"ael serve: {error}", file=sys.stderr)
             return _refused(FaultKind.UNAVAILABLE, "the store of runs cannot be used", retry_after=RETRY_AFTER)
+        except Exception as error:
+            # A defect of this server ends the call, and is no answer that the key would give for ever.
+            print(f"ael serve: a call of {request.method.entry} failed inside: {type(error).__name__}", file=sys.stderr)
+            return _refused(FaultKind.CRASHED, "something inside the server failed")
 
     async def _kept(self, execution: Execution, flight: _Flight, key: str) -> Reply:
         """The run for a key over the store that all servers of the deployment share. Raises `StoreError`."""

@@ -149,7 +149,7 @@ def test_the_breaker_of_an_operation(tmp_path: Path) -> None:
                 assert "circuit" in str(outcome)
                 await asyncio.sleep(0.1)
 
-    over(tmp_path, act, options="failures: 4, cooldown: 2s")
+    over(tmp_path, act, options="failures: 4, cooldown: 5s")
 
 
 @pytest.mark.feature("A11.4", "A8.6")
