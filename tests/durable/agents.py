@@ -27,6 +27,7 @@ def _deeper(inner: st.SearchStrategy[tuple[str, Any]]) -> st.SearchStrategy[tupl
         st.tuples(st.just("choice"), st.tuples(few, few)),
         st.tuples(st.just("round"), st.tuples(few, st.integers(1, 2))),
         st.tuples(st.just("nested"), few),
+        st.tuples(st.just("delegate"), few),
     )
 
 
@@ -52,12 +53,12 @@ class Maker:
     rounds: int = 0
     """How deep it is in rounds, where no model is asked: a turn asked again and one of another visit would look the same outside."""
 
-    def agent(self, name: str, plan: list[tuple[str, Any]], parameter: str) -> None:
+    def agent(self, name: str, plan: list[tuple[str, Any]], parameter: str, doc: str = "") -> None:
         edges: list[str] = []
         end = self.sequence(edges, plan, Exit("start", "n" if parameter else "1"))
         self.edge(edges, end, "finish")
         body = "\n".join(f"  {edge}" for edge in edges)
-        self.declared.append(f"agent {name}({parameter}) -> Int\n  grants shop.act\n{{\n{body}\n}}")
+        self.declared.append(f"{doc}agent {name}({parameter}) -> Int\n  grants shop.act\n{{\n{body}\n}}")
 
     def edge(self, edges: list[str], exit: Exit, target: str) -> None:
         value = "" if exit.value is None else f"({exit.value})"
@@ -146,6 +147,23 @@ class Maker:
         self.agent(name, inner, "n: Int")
         self.edge(edges, exit, name)
         return Exit(name, name)
+
+    def _delegate(self, edges: list[str], inner: list[tuple[str, Any]], exit: Exit) -> Exit:
+        """A model is offered an agent, and calls it once."""
+        if self.rounds:
+            return self._nested(edges, inner, exit)
+        name, visit = f"inner{next(self.names)}", f"m{next(self.names)}"
+        self.agent(name, inner, "n: Int", "/// Works on a number. Call it once.\n")
+        self.script[visit] = [[(f"delegate__{name}", next(self.numbers))]]
+        self.declared.append(
+            f"node lead_{visit}(id: String) -> String fails Uncertain\n  model fast\n  policy loop(steps: 4, tool_calls: 200)\n"
+            f'  grants shop.act\n  tools {name}\n  budget tokens 1_000_000\n{{\n  instructions "Lead."\n}}'
+        )
+        before = self.step(edges, exit, "  n")
+        after = self.node("  n + 1")
+        edges.append(f'edge {before} -> lead_{visit}("{visit}")')
+        edges += [f"edge lead_{visit} -> {after}({before})", f"edge lead_{visit} -> {after}({before}) on Uncertain, Fault"]
+        return Exit(after, after)
 
 
 def agents(plan: list[tuple[str, Any]]) -> Program:

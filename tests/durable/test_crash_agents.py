@@ -19,6 +19,7 @@ EVERYTHING: list[tuple[str, object]] = [
         "fork",
         [[("call", "pay"), ("each", 3)], [("nested", [("round", ([("call", "post")], 2))])], [("think", [["send", "ask"]])]],
     ),
+    ("delegate", [("call", "send"), ("call", "pay")]),
     ("choice", ([("call", "ask")], [("fails", True)])),
     ("fails", True),
 ]
