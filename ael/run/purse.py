@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from decimal import Decimal
 from typing import Literal
 
 from ael.journal.book import ZERO, Amount, Book, Drawn, Shared
+from ael.journal.durable import StoreError
 from ael.run.budget import MARKS, Account, exhausted
 from ael.run.events import BudgetReached
 from ael.run.run import Run
-from ael.types.fault import Fault
+from ael.types.fault import Fault, FaultKind
 
 Counted = Literal["steps", "tool_calls"]
 Fit = Callable[[int | None, Decimal | None], tuple[int, Decimal]]
@@ -74,8 +76,11 @@ class Purse:
     def note_call(self) -> None:
         """A refused call counts as a tool call: it is counted without being asked about, and without waiting."""
         if self.counts("tool_calls"):
-            drawing = self._book.draw(self._run.id, self._accounts, lambda used: Amount(tool_calls=1))
-            self._run.hold(asyncio.ensure_future(drawing))
+            self._run.hold(asyncio.ensure_future(self._count_call()))
+
+    async def _count_call(self) -> None:
+        with suppress(StoreError):  # a store that is gone ends the run with its next record
+            await self._book.draw(self._run.id, self._accounts, lambda used: Amount(tool_calls=1))
 
     async def draw(self, fit: Fit) -> Drawn:
         """Room for one model call in every account. Raises the fault `BudgetExhausted`, and what `fit` raises."""
@@ -105,7 +110,12 @@ class Purse:
         self._book.settle(drawn, tokens, drawn.amount.cost if cost is None else cost)
 
     async def _draw(self, wanted: Callable[[Sequence[Amount]], Amount | Fault]) -> Drawn:
-        drawn = await self._book.draw(self._run.id, self._accounts, wanted)
+        try:
+            drawn = await self._book.draw(self._run.id, self._accounts, wanted)
+        except StoreError as error:
+            raise Fault(
+                FaultKind.UNAVAILABLE, f"the account of {self._accounts[-1].name} cannot be drawn from: {error}"
+            ) from None
         if isinstance(drawn, Fault):
             raise drawn
         if self._run.listening:

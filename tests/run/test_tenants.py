@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from ael.journal.book import MemoryBook
+from ael.journal.durable import StoreError
 from ael.journal.memory import MemoryJournal
 from ael.project.serving import CallerBinding
 from ael.project.tenants import TenantBinding
@@ -191,3 +192,20 @@ def test_nothing_that_a_tenant_keeps_is_seen_by_another(kind: str, tmp_path: Pat
 
     acme, beta, local = (f"[('a', '{name}')]" for name in ("acme", "beta", "local"))
     assert asyncio.run(all_of_it()) == [local, "[]", acme, beta, acme, "True", acme, "[]", local]
+
+
+class Gone(MemoryBook):
+    """A book whose database has gone."""
+
+    async def draw(self, run: str, accounts: Any, wanted: Any) -> Any:
+        raise StoreError("the database of the runs cannot be reached")
+
+
+def test_without_its_accounts_a_tenant_spends_nothing() -> None:
+    """A model is not asked, and the run says why: it is no defect."""
+    made, fake = answering(
+        said("x"), prices=FlatPrices("fast-1"), tenants=tenants(acme=BudgetSpec(tokens=9_000)), book=Gone(float)
+    )
+    fault = fault_of(run(made, "answer", ASK, ANN))
+    assert (fault.kind, fake.asked) == (FaultKind.UNAVAILABLE, [])
+    assert "the account of the tenant `acme` cannot be drawn from" in fault.message
