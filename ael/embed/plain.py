@@ -9,7 +9,7 @@ from typing import Any
 
 from ael.embed.annotation import is_model
 from ael.types.definition import AliasDef, Definitions, EnumDef, RecordDef
-from ael.types.type import CheckedType, JsonType, ListType, MapType, Named, NullType, Type, UnionType
+from ael.types.type import CheckedType, JsonType, ListType, LiteralType, MapType, Named, NullType, Type, UnionType
 
 _DEEPEST = 256
 """Levels; what is deeper is handed on as it is, and refused where values are checked."""
@@ -109,8 +109,11 @@ def _item(type: Type, definitions: Definitions) -> Type:
 
 
 def _name(value: Enum, type: Type, definitions: Definitions) -> object:
-    """A member as the variant of its name, where there is one, else as its value."""
-    enum = _behind(type, definitions, EnumDef)
-    if isinstance(enum, EnumDef) and any(variant.name == value.name for variant in enum.variants):
-        return value.name
-    return value.value
+    """A member as the variant or the literal of its name, where there is one, else as its value."""
+    names: set[object] = set()
+    for part in _parts(type, definitions):
+        if isinstance(part, EnumDef):
+            names |= {variant.name for variant in part.variants}
+        elif isinstance(part, LiteralType):
+            names.add(part.value)
+    return value.name if value.name in names else value.value

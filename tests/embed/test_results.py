@@ -150,6 +150,28 @@ def test_without_a_type_values_are_plain_python(program: ael.Program) -> None:
     assert given(program, "echo", {"ticket": json}) == PLAIN
 
 
+class ByName(Enum):
+    on = 1
+    off = 2
+
+
+class ByValue(Enum):
+    LOW = "Low"
+    HIGH = "High"
+
+
+def test_an_enum_has_the_names_or_the_values_of_the_variants_on_both_ways(program: ael.Program) -> None:
+    @dataclass
+    class Other(Ticket):
+        word: ByName  # type: ignore[assignment]  # another one
+        priority: ByValue  # type: ignore[assignment]  # another one
+
+    # Their annotations are found here: the classes are of the module.
+    other = Other(**{**vars(TICKET), "word": ByName.off, "priority": ByValue.HIGH})
+    assert given(program, "echo", {"ticket": other}, Other) == other
+    assert given(program, "echo", {"ticket": other}) == PLAIN
+
+
 def test_types_may_hold_themselves(program: ael.Program) -> None:
     part = Part("a", [Part("b", []), Part("c", [Part("d", [])])])
     assert given(program, "tree", {"part": part}, Part) == part
