@@ -36,6 +36,7 @@ OUTSIDE_OF_PROGRAMS = {
     "AEL0875",
     "AEL0876",
     "AEL0877",
+    "AEL0878",
     "AEL0901",
     "AEL0902",
     "AEL0903",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import ssl
 import sys
 from collections.abc import Mapping
 from importlib.util import find_spec
@@ -50,7 +51,14 @@ def bind_placements(
                 raise HostError("AEL0850", f"the address of `{name}` cannot be used: {error.message}") from None
             given = None if binding.token is None else secrets.get(binding.token)
             found[name] = Remote(
-                _wire(opened, name, binding), places, policy, token=given, allowed=allowed, clock=clock, protocol="https"
+                _wire(opened, name, binding),
+                places,
+                policy,
+                token=given,
+                allowed=allowed,
+                tls=_tls(name, binding, Path(deployment.folder)),
+                clock=clock,
+                protocol="https",
             )
             continue
         if fleet is not None and name in started:
@@ -59,6 +67,20 @@ def bind_placements(
             places, own = Peers(peers[name], policy.connect), token
         found[name] = Remote(_wire(opened, name, binding), places, policy, token=own, clock=clock, protocol="process")
     return found
+
+
+def _tls(name: str, binding: PlacementBinding, folder: Path) -> ssl.SSLContext | None:
+    """How TLS is spoken where the deployment says more than that it is. Raises `HostError`."""
+    if binding.authority is None and binding.certificate is None:
+        return None
+    try:
+        context = ssl.create_default_context(cafile=None if binding.authority is None else str(folder / binding.authority))
+        if binding.certificate is not None and binding.key is not None:
+            context.load_cert_chain(folder / binding.certificate, folder / binding.key)
+    except (OSError, ssl.SSLError) as error:
+        reason = error.strerror or type(error).__name__
+        raise HostError("AEL0878", f"a certificate of the service `{name}` cannot be used: {reason}") from None
+    return context
 
 
 def _wire(opened: Opened, name: str, binding: PlacementBinding) -> str:

@@ -29,7 +29,7 @@ _FORMS: Mapping[str, str] = {
 }
 _COMMON = ("connect", "concurrent", "failures", "cooldown")
 _OPTIONS: Mapping[str, tuple[str, ...]] = {
-    "https": ("token", "name", *_COMMON),
+    "https": ("token", "name", "authority", "certificate", "key", *_COMMON),
     "process": ("workers", "provider", *_COMMON),
 }
 _STARTING = 60_000
@@ -102,6 +102,8 @@ def _https(state: ProgramState, found: Construct, node: n.Expr) -> PlacementBind
             raise Wrong("AEL0815", "a token is a named secret, never text in a file", node, note)
         state.want(secret, node)
         token = secret
+    if ("certificate" in options) != ("key" in options):
+        raise Wrong("AEL0814", "a certificate is shown with its key: say both `certificate` and `key`", node)
     return PlacementBinding("https", url, token, **options)
 
 
@@ -149,6 +151,9 @@ def _option(word: str, given: object, node: n.Expr) -> object:
         if not low <= length <= high:
             raise Wrong("AEL0814", f"`{word}` is a duration of at most {high // 60_000}min, such as `20s`", node)
         return int(length)
+    elif word in ("authority", "certificate", "key"):
+        if not isinstance(given, str) or not given or "\0" in given:
+            raise Wrong("AEL0814", f'`{word}` is the path of a file: `{word}: "client.pem"`', node)
     elif word == "name" and (not isinstance(given, str) or not re.fullmatch(WIRE_SERVICE, given)):
         raise Wrong("AEL0814", '`name` is the whole name of a service: `name: "warehouse.Orders"`', node)
     return given

@@ -27,6 +27,7 @@ _ORIGIN = re.compile(rf"https?://{_HOST}")
 _COUNTS = {"body": 1, "concurrent": 1, "queue": 0, "sessions": 1, "connections": 1}
 _TIMES = ("timeout", "approval", "drain")
 _NAMES = ("hosts", "origins")
+_FILES = ("certificate", "key", "clients")
 
 
 def serve(state: ProgramState, binding: n.Binding) -> None:
@@ -96,6 +97,9 @@ def listen(state: ProgramState, binding: n.Binding) -> None:
         with state.told():
             limits[word] = _limit(word, given, argument(value(binding), word))
     state.listen = Listen(**limits)
+    if ("certificate" in limits) != ("key" in limits) or ("clients" in limits and "key" not in limits):
+        note = 'write `listen = http(certificate: "server.pem", key: "server.key")`; `clients: "authority.pem"` may stand beside them'
+        raise Wrong("AEL0814", "a server that speaks TLS has a `certificate` and its `key`", value(binding), note)
 
 
 def serving(state: ProgramState) -> Serving:
@@ -134,8 +138,12 @@ def _limit(word: str, given: object, place: n.Node) -> object:
         if not isinstance(given, timedelta) or given <= timedelta(0):
             raise Wrong("AEL0814", f"`{word}` is a time, such as `60s`", place)
         return int(given / timedelta(milliseconds=1))
+    if word in _FILES:
+        if not isinstance(given, str) or not given or "\0" in given:
+            raise Wrong("AEL0814", f'`{word}` is the path of a file: `{word}: "server.pem"`', place)
+        return given
     if word not in _NAMES:
-        raise Wrong("AEL0814", f"`http` has no `{word}`", place, listing("it has", (*_NAMES, *_COUNTS, *_TIMES)))
+        raise Wrong("AEL0814", f"`http` has no `{word}`", place, listing("it has", (*_NAMES, *_COUNTS, *_TIMES, *_FILES)))
     if not isinstance(given, list) or not given or not all(isinstance(one, str) and one for one in given):
         raise Wrong("AEL0814", f"`{word}` is a list of texts", place)
     check = _host if word == "hosts" else _origin

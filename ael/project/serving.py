@@ -35,7 +35,8 @@ class Listen:
 
     `hosts` and `origins` are what the headers `Host` and `Origin` may say besides this machine's own names. `body` in bytes; `concurrent`
     calls run at once, `queue` more wait; at most `sessions` of the older protocol and `connections` are open. Times in milliseconds:
-    `timeout` for a whole call, `approval` for a person's answer, `drain` for the calls in flight when the server ends.
+    `timeout` for a whole call, `approval` for a person's answer, `drain` for the calls in flight when the server ends. `certificate` and
+    `key` are files of the server's own, with which it speaks TLS; `clients` one of the authorities whose certificates clients need.
     """
 
     hosts: tuple[str, ...] = ()
@@ -48,6 +49,9 @@ class Listen:
     timeout: int = 300_000
     approval: int = 120_000
     drain: int = 10_000
+    certificate: str = ""
+    key: str = ""
+    clients: str = ""
 
 
 @dataclass(frozen=True)

@@ -76,6 +76,7 @@ async def _serve(told: Told, said: int) -> None:
     limits, listen = here.deployment.limits, here.deployment.serving.listen
     # Sizes and times are the word of the process that sends the calls, which has checked them.
     listen = replace(listen, concurrent=_CONCURRENT, queue=0, body=max(listen.body, 2 * limits.input), timeout=_LONGEST)
+    listen = replace(listen, certificate="", key="", clients="")
     stop = Stop()
     _end_with_parent(stop, listen.drain / 1000 + LINGER)
     bound = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

@@ -15,7 +15,7 @@ from ael.project.serving import Listen
 from ael.server.caller import Caller, Callers
 from ael.server.calls import Calls
 from ael.server.guard import PATH, Guard, Scope
-from ael.server.listener import names_of, server_of, started, written
+from ael.server.listener import names_of, server_of, shown, started, written
 from ael.server.protocol import CALLER, Protocol
 from ael.server.served import Served
 from ael.server.stop import Stop
@@ -52,8 +52,7 @@ async def serve(
         # The sessions, with the streams that they keep open, end before the connections do.
         async with manager.run():
             await started(server, serving)
-            shown = f"[{host}]" if ":" in host else host
-            print(f"ael serve: listening on http://{shown}:{bound.getsockname()[1]}{PATH}", file=sys.stderr, flush=True)
+            print(f"ael serve: listening on {shown(listen, host, bound)}{PATH}", file=sys.stderr, flush=True)
             await asyncio.wait({serving, stopped}, return_when=asyncio.FIRST_COMPLETED)
             await asyncio.gather(calls.close(), *(() if served is None else (served.dispatch.close(),)))
             await written(guard)

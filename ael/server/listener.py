@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from ipaddress import ip_address
+from pathlib import Path
 from typing import Any
 
 import uvicorn
 
+from ael.data import replace
 from ael.host import HostError
 from ael.project.serving import Listen
 from ael.server.connection import Connection
@@ -48,6 +51,30 @@ def bind(host: str, port: int, *, known: bool) -> socket.socket:
     return bound
 
 
+def certified(listen: Listen, folder: Path) -> Listen:
+    """The same, with its files found from the deployment's folder and looked at. Raises `HostError` (AEL0878)."""
+    if not listen.certificate:
+        return listen
+    certificate, key = str(folder / listen.certificate), str(folder / listen.key)
+    clients = str(folder / listen.clients) if listen.clients else ""
+    try:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+        if clients:
+            context.load_verify_locations(clients)
+    except (OSError, ssl.SSLError) as error:
+        reason = error.strerror or type(error).__name__
+        note = "they are files in the form PEM, found from the deployment's folder"
+        raise HostError("AEL0878", f"the certificate of the server cannot be used: {reason}", note) from None
+    return replace(listen, certificate=certificate, key=key, clients=clients)
+
+
+def shown(listen: Listen, name: str, bound: socket.socket) -> str:
+    """Where a server is, for people."""
+    host = f"[{name}]" if ":" in name else name
+    return f"{'https' if listen.certificate else 'http'}://{host}:{bound.getsockname()[1]}"
+
+
 def names_of(host: str, bound: socket.socket, listen: Listen) -> frozenset[str]:
     """The hosts that requests may name: this machine's own names on loopback, what was asked for, and what the deployment says."""
     shown = f"[{host}]" if ":" in host else host.lower()
@@ -70,6 +97,8 @@ def server_of(app: Any, listen: Listen) -> Server:
         app,
         http=Connection, ws="none", lifespan="off", log_config=None, access_log=False, server_header=False, proxy_headers=False,
         limit_concurrency=listen.connections, timeout_graceful_shutdown=LAST,
+        ssl_certfile=listen.certificate or None, ssl_keyfile=listen.key or None, ssl_ca_certs=listen.clients or None,
+        ssl_cert_reqs=ssl.CERT_REQUIRED if listen.clients else ssl.CERT_NONE,
     )  # fmt: skip
     return Server(config)
 

@@ -7,6 +7,7 @@ import socket
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from ael.host import Host, open_host
 from ael.net.redact import Redactor
@@ -18,7 +19,7 @@ from ael.server.caller import Caller, Callers, local_caller, refuse_local
 from ael.server.calls import Calls
 from ael.server.exposure import described, expose
 from ael.server.kept import KeptCalls
-from ael.server.listener import bind
+from ael.server.listener import bind, certified
 from ael.server.memory import MemoryCalls
 from ael.server.methods import exposed, nodes
 from ael.server.protocol import Protocol
@@ -57,13 +58,14 @@ def prepare(opened: Opened, chosen: Sequence[str] = (), local: Caller | None = N
     if local is not None or not serving.callers:
         refuse_local(opened.deployment)
     found = exposed(opened, chosen) if connect else ()
+    listen = certified(serving.listen, Path(opened.deployment.folder))
     names = nodes(opened, chosen, required=not connect)
     tools = {} if names is None else expose(opened, names)
     host, calls, callers = _calls(opened)
     name = opened.project.pack.name if opened.project.pack is not None else opened.program.main
-    served = attach(host, found, serving.listen, calls.gate) if connect else None
+    served = attach(host, found, listen, calls.gate) if connect else None
     return Service(
-        host, calls, callers, Protocol(name, tools, calls, local), serving.listen, served, tuple(methods.described(found))
+        host, calls, callers, Protocol(name, tools, calls, local), listen, served, tuple(methods.described(found))
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ import socket
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from ael.durable.execute import execution_of
 from ael.host import Host, open_host
@@ -20,7 +21,7 @@ from ael.server.connect import Connect, Front
 from ael.server.dispatch import Dispatch
 from ael.server.gate import Gate
 from ael.server.guard import Guard, Receive, Refused, Scope, Send
-from ael.server.listener import bind, names_of, serve
+from ael.server.listener import bind, certified, names_of, serve, shown
 from ael.server.methods import Exposed, Method, described, exposed, methods
 from ael.server.stop import Stop
 from ael.server.told import log_to_stderr, tell
@@ -67,8 +68,7 @@ class Alone:
         dispatch = self.served.dispatch
 
         def ready() -> None:
-            shown = f"[{name}]" if ":" in name else name
-            print(f"ael serve: listening on http://{shown}:{bound.getsockname()[1]}", file=sys.stderr, flush=True)
+            print(f"ael serve: listening on {shown(self.listen, name, bound)}", file=sys.stderr, flush=True)
 
         guard = guard_of(self.served, self.listen, self.callers, local or local_caller(), names_of(name, bound, self.listen))
         await serve(self.served.beside(guard), guard, self.listen, bound, stop, ready, dispatch.close)
@@ -80,11 +80,12 @@ def prepare(opened: Opened, chosen: Sequence[str] = ()) -> Alone:
     if not serving.callers:
         refuse_local(opened.deployment)
     found = exposed(opened, chosen)
+    listen = certified(serving.listen, Path(opened.deployment.folder))
     also = [caller.secret for caller in serving.callers.values()]
     host = open_host(opened, also=also, durable=kept(opened), exports=True)
     callers = Callers(serving.callers.values(), host.bindings.secrets)
     gate = Gate(serving.listen.concurrent, serving.listen.queue, at_once(opened.deployment.tenants))
-    return Alone(attach(host, found, serving.listen, gate), found, callers, serving.listen)
+    return Alone(attach(host, found, listen, gate), found, callers, listen)
 
 
 def kept(opened: Opened) -> bool:

@@ -7,6 +7,7 @@ knows repeat safety (runtime.md, section 4).
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import inf
@@ -106,6 +107,7 @@ class Remote:
         *,
         token: Secret | None = None,
         allowed: AddressRules | None = None,
+        tls: ssl.SSLContext | None = None,
         client: Client | None = None,
         clock: Clock | None = None,
         secrets: Iterable[Secret] = (),
@@ -115,7 +117,7 @@ class Remote:
         self._places = places
         self._policy = policy or Policy()
         self._token = token
-        self._client = client or Client(allowed, secrets=[*secrets, *([token] if token is not None else [])])
+        self._client = client or Client(allowed, secrets=[*secrets, *([token] if token is not None else [])], tls=tls)
         self._clock = clock or SystemClock()
         self._protocol = protocol
         self._targets: dict[tuple[Endpoint, str, bool, int], Target] = {}

@@ -241,6 +241,7 @@ SCENARIOS: Mapping[str, Scenario] = {
         },
         ("serve", "."),
     ),
+    "AEL0878": Scenario({**_GREET, "deploy.ael": 'listen = http(certificate: "server.pem", key: "server.key")\n'}, _SERVE),
     "AEL0901": Scenario({"main.ael": _FAILS}, ("run", "main.ael", "-q"), 1),
     "AEL0902": Scenario({"main.ael": _FAULT}, ("run", "main.ael", "-q"), 1),
     "AEL0903": Scenario({"main.ael": _UNCERTAIN}, ("run", "main.ael", "-q"), 1),

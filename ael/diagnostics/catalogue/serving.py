@@ -11,4 +11,5 @@ CODES: dict[str, str] = {
     "AEL0875": "a token that can be guessed",
     "AEL0876": "two callers with one token",
     "AEL0877": "two methods by one name",
+    "AEL0878": "a certificate that cannot be used",
 }
