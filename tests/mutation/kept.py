@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.mutation.mutation import Mutation
 
+_APPROVAL = "tests/server/test_kept_approval.py::"
 _KEPT = "tests/server/test_kept.py::"
 _STREAM = "tests/server/test_stream.py::"
 _RIGHTS = "tests/durable/test_rights.py::"
@@ -39,7 +40,7 @@ MUTATIONS = (
         "ael/server/kept.py",
         "        return _call_of(header) == _call_of(row.header)\n",
         "        return True\n",
-        f"{_KEPT}test_a_state_fits_only_its_caller_tool_and_arguments",
+        f"{_APPROVAL}test_a_state_fits_only_its_caller_tool_and_arguments",
     ),
     Mutation(
         "K30",
@@ -47,7 +48,7 @@ MUTATIONS = (
         "ael/server/kept.py",
         "                if asked is not None and not self._people.may(asked, request.caller.name):\n",
         "                if False:\n",
-        f"{_KEPT}test_only_members_of_the_role_are_asked_and_decide",
+        f"{_APPROVAL}test_only_members_of_the_role_are_asked_and_decide",
     ),
     Mutation(
         "K30",
@@ -55,7 +56,7 @@ MUTATIONS = (
         "ael/server/kept.py",
         "if mark(one) == marked), None)",
         "), None)",
-        f"{_KEPT}test_a_state_fits_only_its_caller_tool_and_arguments",
+        f"{_APPROVAL}test_a_state_fits_only_its_caller_tool_and_arguments",
     ),
     Mutation(
         "K27",
