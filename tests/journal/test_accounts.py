@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ael.journal import accounts
@@ -181,6 +181,7 @@ STEPS = st.lists(
 )
 
 
+@settings(deadline=None, max_examples=40)
 @given(STEPS)
 def test_a_store_and_a_process_keep_the_same_accounts(steps: list[tuple[str, int, int]]) -> None:
     """Whatever is drawn and settled in whatever order: the same is refused, and the same is used; nothing drawn goes beyond the limit."""
