@@ -128,7 +128,6 @@ class ProgramState(State):
         self.allowed: set[str] | None = None
         self.allowed_tools: set[str] | None = None
         self.tenants: dict[str, TenantBinding] = {}
-        self.tenant_places: dict[str, n.Node] = {}
 
 
 def once(state: State, binding: n.Binding) -> None:

@@ -36,7 +36,6 @@ def tenant(state: ProgramState, declaration: n.TenantDecl) -> None:
             seen.add(word)
             made = _with(state, made, clause)
     state.tenants[name] = made
-    state.tenant_places[name] = declaration
 
 
 def _word(clause: n.Clause) -> str:
