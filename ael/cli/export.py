@@ -2,8 +2,10 @@
 
     ael export openapi > openapi.json
     ael export proto examples/served --only Orders
+    ael export proto --wire grpc > desk.proto
 
-What is described is what `ael serve` serves over the Connect protocol. The same program gives the same file, to the byte.
+What is described is what `ael serve` serves. A `.proto` is for clients of the Connect protocol's JSON, or, with `--wire grpc`, of gRPC,
+whose messages are exact for every type. The same program gives the same file, to the byte.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from ael.cli.opening import opened_or_told
 from ael.cli.report import tell
 
 FORMS = ("openapi", "proto", "json-schema")
+WIRES = ("connect", "grpc")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,11 +32,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--only", action="append", default=[], metavar="NAME", help="this service or node; may be said more than once"
     )
+    parser.add_argument(
+        "--wire", choices=WIRES, default="connect", help="whom a `.proto` is for: Connect's JSON, or gRPC (default: connect)"
+    )
     parser.add_argument("--deploy", metavar="NAME", help="use `deploy.NAME.ael`")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the file."""
+    if args.wire != "connect" and args.form != "proto":
+        print("ael export: `--wire` says whom a `.proto` is for: write `ael export proto --wire grpc`", file=sys.stderr)
+        return 2
     opened = opened_or_told(args.path, args.deploy)
     if isinstance(opened, int):
         return opened
@@ -46,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
         return 2
     if args.form == "proto":
         try:
-            print(import_module("ael.services.proto").proto(contract), end="")
+            print(_proto(contract, args.wire), end="")
         except ValueError as problem:
             print(f"ael export: {problem}", file=sys.stderr)
             return 2
@@ -55,3 +64,10 @@ def run(args: argparse.Namespace) -> int:
     described = made.openapi(contract) if args.form == "openapi" else made.json_schema(contract)
     print(json.dumps(described, ensure_ascii=False, indent=2))
     return 0
+
+
+def _proto(contract: object, wire: str) -> str:
+    """The `.proto` for a wire. Raises `ValueError` where services are of several packages."""
+    if wire == "grpc":
+        return str(import_module("ael.services.messages").grpc_proto(contract))
+    return str(import_module("ael.services.proto").proto(contract))

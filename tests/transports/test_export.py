@@ -122,3 +122,19 @@ def test_errors_and_what_cannot_be_exported(tmp_path: Path, capsys: pytest.Captu
     opened_in(tmp_path, SHOP, 'serve = [caught]\nserve Orders as "warehouse.Orders"\n')
     assert main(["export", "proto", str(tmp_path)]) == 2
     assert "one file describes one package, and the services are of shop, warehouse" in capsys.readouterr().err
+
+
+@pytest.mark.feature("A11.1", "A11.6")
+def test_a_proto_for_grpc(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Another file, whose types are exact; protoc takes it, and its comments say what the operations do and fail with."""
+    opened_in(tmp_path, SHOP, "serve = [Orders, caught]\n")
+    text = exported("proto", tmp_path, capsys, "--wire", "grpc")
+    pool = generated(text, tmp_path)
+    assert [field.name for field in pool("shop.Order").DESCRIPTOR.fields] == ["id", "total"]
+    assert "  // Fails with NotFound.\n  rpc Get(OrdersGetRequest) returns (Order);\n" in text
+    assert "rpc Caught(NodesCaughtRequest) returns (NodesCaughtResponse);" in text
+    assert main(["export", "openapi", str(tmp_path), "--wire", "grpc"]) == 2
+    assert "`--wire` says whom a `.proto` is for" in capsys.readouterr().err
+    opened_in(tmp_path, SHOP, 'serve = [caught]\nserve Orders as "warehouse.Orders"\n')
+    assert main(["export", "proto", str(tmp_path), "--wire", "grpc"]) == 2
+    assert "one file describes one package" in capsys.readouterr().err
