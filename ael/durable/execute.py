@@ -50,7 +50,7 @@ class Execution:
     def fresh(self, entry: str | None, given: Mapping[str, object] | bytes | str | None, options: Options) -> Held:
         """A new run of `entry` with its input, held by this owner. Raises what `Engine.header` raises."""
         header, input = self.engine.header(entry, given, options)
-        return self.store.fresh(header, input, self.pinned(options), self.owner, self.lease)
+        return self.store.fresh(header, input, self.pinned(header.entry, options), self.owner, self.lease)
 
     async def make(self, entry: str | None, given: Mapping[str, object] | bytes | str | None, options: Options) -> Held | None:
         """A new run of `entry`, held by this owner, that the store knows at once; None where there is one of this id.
@@ -58,7 +58,7 @@ class Execution:
         Raises what `Engine.header` raises.
         """
         header, input = self.engine.header(entry, given, options)
-        return await self.store.make(header, input, self.pinned(options), self.owner, self.lease)
+        return await self.store.make(header, input, self.pinned(header.entry, options), self.owner, self.lease)
 
     async def create(
         self, entry: str | None, given: Mapping[str, object] | bytes | str | None, options: Options
@@ -68,11 +68,11 @@ class Execution:
         Raises what `Engine.header` raises.
         """
         header, input = self.engine.header(entry, given, options)
-        return header.run, await self.store.create(header, input, self.pinned(options))
+        return header.run, await self.store.create(header, input, self.pinned(header.entry, options))
 
-    def pinned(self, options: Options) -> dict[str, object]:
+    def pinned(self, entry: str, options: Options) -> dict[str, object]:
         """What a new run keeps beside its header and its input."""
-        return {**kept_options(options), **self.bound.kept()}
+        return {**kept_options(options), **self.bound.kept(entry)}
 
     def differs(self, held: Held) -> list[str]:
         """What is bound otherwise here than when the run began."""

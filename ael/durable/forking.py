@@ -48,7 +48,9 @@ async def forked(
     header, form = engine.header(of.header.entry, input if changes.input is None else changes.input, options)
     if changes.input is not None and not header.input:
         raise ChangeError("the changed input does not fit the parameters of the entry", "`ael run --help-entry` lists them")
-    held = store.fresh(header, form, {**execution.pinned(options), "fork": fork.kept()}, execution.owner, execution.lease)
+    held = store.fresh(
+        header, form, {**execution.pinned(header.entry, options), "fork": fork.kept()}, execution.owner, execution.lease
+    )
     held.journal.begin()
     for entry in beginning:
         held.journal.append(entry)

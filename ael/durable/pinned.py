@@ -9,14 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
+from functools import cache
 from importlib import import_module
 
+from ael.check.program import CheckedProgram
 from ael.data import dataclass
 from ael.hosting.models import FREE, model_name, short_name
 from ael.journal.durable import Held
 from ael.journal.entry import Ending, Entry, Kind, State
 from ael.project.deployment import ModelBinding
 from ael.project.program import Opened
+from ael.project.reach import reachable
 from ael.run.ports import Price
 from ael.types.canonical import digest
 
@@ -30,7 +33,7 @@ class Bound:
     """What a deployment binds a program to. `name` is the program's (its pack's), `values` what each thing is bound to, as text to compare.
 
     `reads`: the MCP tools whose pinned definition says that they only read. `elsewhere`: the services and nodes that run in another place,
-    where no journal of this run is.
+    where no journal of this run is. `reach` gives the names of all that an entry can call.
     """
 
     name: str = ""
@@ -38,10 +41,12 @@ class Bound:
     values: Mapping[str, str] | None = None
     reads: frozenset[str] = frozenset()
     elsewhere: frozenset[str] = frozenset()
+    reach: Callable[[str], frozenset[str]] | None = None
 
-    def kept(self) -> dict[str, object]:
-        """What of it a run keeps."""
-        return {"name": self.name, "deployment": self.deployment, "bindings": dict(self.values or {})}
+    def kept(self, entry: str) -> dict[str, object]:
+        """What of it a run of `entry` keeps."""
+        calls = {} if self.reach is None else {"calls": sorted(self.reach(entry))}
+        return {"name": self.name, "deployment": self.deployment, "bindings": dict(self.values or {}), **calls}
 
 
 def bound_of(opened: Opened) -> Bound:
@@ -75,7 +80,20 @@ def bound_of(opened: Opened) -> Bound:
         values,
         frozenset(_reads(opened)),
         frozenset(deployment.placements),
+        cache(lambda entry: frozenset(_called(program, reachable(program, entry, deployment.placements)))),
     )
+
+
+def _called(program: CheckedProgram, names: Iterable[str]) -> Iterable[str]:
+    """Of these names those under which a journal has records."""
+    for name in names:
+        if (
+            name in program.tools
+            or name in program.nodes
+            or name in program.operations
+            or name.rpartition(".")[0] in program.stores
+        ):
+            yield name
 
 
 def _prices(opened: Opened) -> Callable[[str, str], str | None]:

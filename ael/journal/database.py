@@ -49,7 +49,7 @@ class DatabaseStore:
             return True
 
         row = RunRow(header, RunState.RUNNING, owner, FIRST_EPOCH)
-        return Held(row, input, pinned, HeldJournal(header, FIRST_EPOCH, [], self._writer, begin))
+        return Held(row, input, pinned, HeldJournal(header, FIRST_EPOCH, [], self._writer, pinned, begin))
 
     async def make(self, header: Header, input: object, pinned: Mapping[str, object], owner: str, lease: float) -> Held | None:
         data, pins = form.write(input), form.write(pinned)
@@ -80,7 +80,7 @@ class DatabaseStore:
 
     def _held(self, claimed: runs.Claimed) -> Held:
         row, input, pinned, entries = claimed
-        return Held(row, input, pinned, HeldJournal(row.header, row.epoch, entries, self._writer))
+        return Held(row, input, pinned, HeldJournal(row.header, row.epoch, entries, self._writer, pinned))
 
     async def pulse(self, owner: str, held: Mapping[str, int], lease: float) -> Pulse:
         lost, cancel = await self._writer.submit(lambda db: runs.pulse(db, owner, held, lease))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import suppress
 from json.encoder import encode_basestring_ascii
 from typing import Any, NamedTuple
@@ -14,6 +14,7 @@ from ael.journal.durable import Damaged, Fenced, HandedBack, StoreError
 from ael.journal.entry import Ending, Entry, Header, Kind, State
 from ael.journal.schema import BITS, MOST
 from ael.journal.store import check_approved, check_order
+from ael.journal.terms import Terms
 from ael.journal.writer import Connection, Job, Work, Writer
 
 COLUMNS = "path, state, kind, target, digest, key, value, ending, at, active, taint, derived"
@@ -41,19 +42,27 @@ class HeldJournal:
     """
 
     __slots__ = (
-        "_begin", "_entries", "_epoch", "_header", "_job", "_last", "_next", "_run", "_waiting", "_writer", "active", "continued", "lost"
+        "_begin", "_entries", "_epoch", "_header", "_job", "_last", "_next", "_run", "_terms", "_waiting", "_writer", "active",
+        "continued", "lost",
     )  # fmt: skip
 
     def __init__(
-        self, header: Header, epoch: int, kept: list[tuple[int, Entry]], writer: Writer, begin: Work[bool] | None = None
+        self,
+        header: Header,
+        epoch: int,
+        kept: list[tuple[int, Entry]],
+        writer: Writer,
+        pinned: Mapping[str, object],
+        begin: Work[bool] | None = None,
     ) -> None:
-        """`begin` is work that goes before the first record: a new run is made and claimed with it."""
+        """`pinned` has the terms of the run. `begin` is work that goes before the first record: a new run is made and claimed with it."""
         self._header = header
         self._run = header.run
         self._epoch = epoch
         self._writer = writer
         self._begin = begin
         self._entries = [entry for _, entry in kept]
+        self._terms = Terms(pinned, self._entries)
         self._last = {entry.path: (seq, entry) for seq, entry in kept}
         self._next = kept[-1][0] + 1 if kept else 0
         self._waiting: deque[Record] = deque()
@@ -82,9 +91,12 @@ class HeldJournal:
         known = self._last.get(path)
         check_order(None if known is None else known[1], entry)
         eager = entry.state is State.STARTED
-        asked = self._last.get(f"{path}/approval") if eager else None
-        if asked is not None:
-            check_approved(asked[1], entry)
+        asked = None
+        if eager:
+            self._terms.check(entry)
+            asked = self._last.get(f"{path}/approval")
+            if asked is not None:
+                check_approved(asked[1], entry)
         row = to_row(entry)
         if self._begin is not None:
             self.begin()
@@ -92,6 +104,8 @@ class HeldJournal:
         self._next = seq + 1
         self._last[path] = (seq, entry)
         self._entries.append(entry)
+        if eager or entry.kind is Kind.MODEL:
+            self._terms.add(entry)
         record = Record(seq, None if known is None else known[0], entry, row, None if asked is None else asked[0])
         self._waiting.append(record)
         job, writer = self._job, self._writer

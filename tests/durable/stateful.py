@@ -61,7 +61,7 @@ class Workers(RuleBasedStateMachine):
         async def body(store: DatabaseStore) -> None:
             execution = Execution(outside.stage.engine, store, "starter", LEASE)
             header, input = outside.stage.engine.header("main", {}, Options(run=run, caller="ann"))
-            assert await store.create(header, input, execution.pinned(Options()))
+            assert await store.create(header, input, execution.pinned(header.entry, Options()))
 
         self.place.run(body)
         return run

@@ -106,7 +106,7 @@ def test_time_while_it_waits_is_not_active_time(place: Place) -> None:
         program, externs = slow(clock, 4)
         execution = Execution(engine(program, externs=externs, clock=clock), store, new_owner(), 60.0)
         header, input = execution.engine.header("main", {"n": 2}, Options(run="r1", budget=BudgetSpec(time=10_000)))
-        await store.create(header, input, execution.pinned(Options(budget=BudgetSpec(time=10_000))))
+        await store.create(header, input, execution.pinned(header.entry, Options(budget=BudgetSpec(time=10_000))))
         clock.advance(86_400)
         held = await store.hold("r1", execution.owner, 60.0)
         assert held is not None

@@ -119,7 +119,7 @@ def test_accounts_are_kept_in_their_chain_and_drawn_from_together() -> None:
     above = Account("the tenant `acme`", BudgetSpec(cost=Decimal(3)))
     account = Account("the caller `alice`", BudgetSpec(tokens=100), above)
     account.reserve(30, Decimal(1))
-    kept = Execution(engine(unit(nodes=[node("main")]), model()), None, "w", 1.0).pinned(options(ALICE, account))  # type: ignore[arg-type]
+    kept = Execution(engine(unit(nodes=[node("main")]), model()), None, "w", 1.0).pinned("main", options(ALICE, account))  # type: ignore[arg-type]
     found = options_of(kept).tenant_account
     assert found is not None
     assert [(one.name, one.limit.tokens, one.limit.cost) for one in found.chain] == [
