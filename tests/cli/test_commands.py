@@ -62,6 +62,7 @@ def test_an_unknown_option_is_bad_usage(ael: Ael, command: str) -> None:
         "runs": ["list"],
         "deploy": ["check"],
         "serve": ["--mcp"],
+        "export": ["openapi"],
     }.get(command, ["main.ael"])
     ael.write({"main.ael": f"{GOOD}\n{ASKS}"})
     ended = ael(command, *words, "--wibble", "1")
