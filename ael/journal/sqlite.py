@@ -20,7 +20,8 @@ CHECKPOINT = 4_000
 BUSY = 10.0
 """Seconds that a commit waits for another process's."""
 _HEAD = 100
-"""Bytes of a SQLite file's header; the size of its pages is in it."""
+"""Bytes of a SQLite file's header, which begins with `_MAGIC`; the size of its pages is in it."""
+_MAGIC = b"SQLite format 3\0"
 NETWORK = frozenset(
     {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "fuse.sshfs", "fuse.glusterfs", "lustre"}
 )
@@ -183,6 +184,8 @@ def refuse_stump(path: Path) -> None:
             size = os.fstat(file.fileno()).st_size
     except OSError:
         return  # it is not there yet, or opening it will tell
+    if head[: len(_MAGIC)] != _MAGIC[: len(head)]:
+        return  # it is something else, which SQLite says itself
     page = int.from_bytes(head[16:18], "big") if len(head) == _HEAD else _HEAD
     if 0 < size < max(page, _HEAD):
         raise StoreError(f"the runs in {path} cannot be used: the file is cut off after {size} bytes; put a backup in its place")

@@ -27,6 +27,8 @@ BATCH = 512
 """The most pieces of work in one commit."""
 QUICK = 0.001
 """Seconds that commits may take, on the average, for an event loop to make them by itself."""
+TURN = 0.01
+"""Seconds that an event loop may spend on commits of its own before everything else in it has its turn."""
 PATIENCE = 30.0
 """Seconds for which a database that went away is tried again, before what waits for it fails."""
 
@@ -135,6 +137,8 @@ class Writer:
         """The run that asked for a commit last."""
         self._cost: float | None = None
         """Seconds that a commit takes, averaged over the last ones."""
+        self._turn: float | None = None
+        """When the first commit was made in this turn of the event loop that made the last one."""
 
     def submit(
         self, work: Work[T], *, lazy: bool = False, failed: Callable[[BaseException], None] | None = None, of: str | None = None
@@ -194,9 +198,18 @@ class Writer:
         """All that is queued, for a commit in this thread, with the database; None where the other thread is to make it. Under `_lock`."""
         alone, self._latest = self._latest == of, of
         quick = self._cost is not None and self._cost < QUICK and self._database is not None
-        if alone and quick and len(self._queue) <= self.batch and self._using.acquire(blocking=False):
+        if not (alone and quick and len(self._queue) <= self.batch):
+            return None
+        now = time.monotonic()
+        if self._turn is None:
+            self._turn = now
+            asyncio.get_running_loop().call_soon(self._turned)
+        if now - self._turn < TURN and self._using.acquire(blocking=False):
             return self._take(len(self._queue))
         return None
+
+    def _turned(self) -> None:
+        self._turn = None
 
     def _commit_here(self, batch: list[Job]) -> None:
         """Commit without waiting for anybody; what that cannot settle goes back to the thread."""

@@ -127,14 +127,16 @@ class CallPlan:
             fault = again.as_fault(step.path)
             step.answer(Ending.REFUSED, fault.value())
             raise fault
-        waiting = step.start()
-        if waiting is not None:
-            try:
+        try:
+            if run.cancelled is not None:
+                await asyncio.sleep(0)  # it hears of that here, before anything begins
+            waiting = step.start()
+            if waiting is not None:
                 await waiting
-            except asyncio.CancelledError as error:
-                step.sent = False
-                self._given_up(scope, step, arguments, None, error)
-                raise
+        except asyncio.CancelledError as error:
+            step.sent = False
+            self._given_up(scope, step, arguments, None, error)
+            raise
         run.calls[self.name] = run.calls.get(self.name, 0) + 1
         span = run.trace.begin(self.span, self.name, step.path, scope.span) if run.trace is not None else None
         try:

@@ -51,6 +51,7 @@ def store_of(path: Path, threads: list[int]) -> DatabaseStore:
 @pytest.mark.feature("A12.6")
 def test_a_run_that_is_alone_commits_in_its_own_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writer, "QUICK", ALWAYS)
+    monkeypatch.setattr(writer, "TURN", ALWAYS)
 
     async def main() -> None:
         threads: list[int] = []
@@ -64,6 +65,35 @@ def test_a_run_that_is_alone_commits_in_its_own_thread(tmp_path: Path, monkeypat
         await store.finish("r1", held.row.epoch, "value", None, 0.0)
         assert threads[-1] == threading.get_ident()
         assert len(await store.entries("r1")) == 60
+        await store.close()
+
+    asyncio.run(main())
+
+
+@pytest.mark.feature("K40")
+def test_what_else_is_in_the_loop_has_its_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writer, "QUICK", ALWAYS)
+    monkeypatch.setattr(writer, "TURN", 1e-9)
+
+    async def main() -> None:
+        threads: list[int] = []
+        store = store_of(tmp_path / "runs.db", threads)
+        held = await begun(store)
+        turns = 0
+
+        def turn() -> None:
+            nonlocal turns
+            turns += 1
+            asyncio.get_running_loop().call_soon(turn)
+
+        turn()
+        before = 0
+        for at in range(20):
+            await call(held, at)
+            if at % 2:
+                assert turns > before, "two commits, and nobody else had the loop"
+                before = turns
+        assert threading.get_ident() in threads
         await store.close()
 
     asyncio.run(main())

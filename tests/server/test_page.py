@@ -14,7 +14,7 @@ from tests.server.support import TOKEN, serving
 from tests.server.test_calls import result
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "serving.md").read_text(encoding="utf-8")
-FIRST, PACK, SECOND, DEPLOY = (_file(block.text) for block in blocks(PAGE) if block.language == "ael")
+FIRST, PACK, _, SECOND, DEPLOY, *_ = (_file(block.text) for block in blocks(PAGE) if block.language == "ael")
 SHOWN = [json.loads(block.text) for block in blocks(PAGE) if block.language == "json"]
 
 
