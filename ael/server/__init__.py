@@ -1,1 +1,1 @@
-"""Serving a program to others, the optional package `server/mcp`. Loaded only by `ael serve`, after the pack was seen to list it."""
+"""Serving a program to others, the optional packages `server/connect` and `server/mcp`. Loaded by what serves or describes it alone."""

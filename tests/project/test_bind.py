@@ -22,6 +22,7 @@ from ael.project.deployment import (
     ToolBinding,
 )
 from ael.project.literal import Construct
+from ael.project.placements import PlacementBinding
 from ael.project.runs import RunsBinding
 from ael.types.spec import BudgetSpec
 from tests.programs import open_files
@@ -263,6 +264,31 @@ def test_refusals(tmp_path: Path, line: str, code: str, said: str) -> None:
     assert deployment is None
     assert len(found) == 1, [(d.code, d.message) for d in bag.sorted()]
     assert said in found[0].message
+
+
+def test_where_services_and_nodes_run(tmp_path: Path) -> None:
+    lines = (
+        'secret T = env("T")\nservice Clock = https("https://clocks.example.com/v1", token: secret("T"), name: "time.Clock", concurrent: 8, '
+        "connect: 3s, failures: 2, cooldown: 10s)\nnode main = process(workers: 3)\n"
+    )
+    deployment, bag = _bound(tmp_path, lines)
+    assert deployment is not None, bag.sorted()
+    assert deployment.placements == {
+        "main.Clock": PlacementBinding(
+            "https",
+            "https://clocks.example.com/v1",
+            "T",
+            name="time.Clock",
+            concurrent=8,
+            connect=3_000,
+            failures=2,
+            cooldown=10_000,
+        ),
+        "main.main": PlacementBinding("process", workers=3, connect=60_000),
+    }
+    deployment, bag = _bound(tmp_path, "service Clock = process(provider: two)\n")
+    assert deployment is not None, bag.sorted()
+    assert deployment.placements == {"main.Clock": PlacementBinding("process", provider="main.two", connect=60_000)}
 
 
 def test_every_problem_is_told_and_points_into_its_line(tmp_path: Path) -> None:
