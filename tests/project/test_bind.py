@@ -268,8 +268,9 @@ def test_refusals(tmp_path: Path, line: str, code: str, said: str) -> None:
 
 def test_where_services_and_nodes_run(tmp_path: Path) -> None:
     lines = (
-        'secret T = env("T")\nservice Clock = https("https://clocks.example.com/v1", token: secret("T"), name: "time.Clock", concurrent: 8, '
-        "connect: 3s, failures: 2, cooldown: 10s)\nnode main = process(workers: 3)\n"
+        'secret T = env("T")\nstore orders = sqlite("orders.db")\nnode main = process(workers: 3)\n'
+        'service Clock = https("https://clocks.example.com/v1", token: secret("T"), name: "time.Clock", '
+        "concurrent: 8, connect: 3s, failures: 2, cooldown: 10s)\n"
     )
     deployment, bag = _bound(tmp_path, lines)
     assert deployment is not None, bag.sorted()
