@@ -1,13 +1,14 @@
-"""Serve a program's services and nodes to others: over the Connect protocol, and as tools of the Model Context Protocol.
+"""Serve a program's services and nodes to others: over the Connect protocol and gRPC, and as tools of the Model Context Protocol.
 
     ael serve
     ael serve --mcp --stdio
     ael serve examples/served --connect --port 8080 --only Orders
+    ael serve examples/served --connect --grpc --grpc-port 50051
 
-Needs `uses server/connect` or `uses server/mcp` in the pack's `pack.ael`, and `pip install 'ael-lang[serve]'`; without a protocol on the
-command line it is every one that the pack uses. What is served: the services and nodes that `--only` names, else those of the
-deployment's `serve` lines, else the public ones. Without `caller` lines in the deployment, only this machine can call. The first interrupt
-lets the calls in flight end, the second ends at once.
+Needs `uses server/connect`, `uses server/grpc` or `uses server/mcp` in the pack's `pack.ael`, and `pip install 'ael-lang[serve]'`, for
+gRPC `'ael-lang[serve,grpc]'`; without a protocol on the command line it is every one that the pack uses. What is served: the services and
+nodes that `--only` names, else those of the deployment's `serve` lines, else the public ones. Without `caller` lines in the deployment,
+only this machine can call. The first interrupt lets the calls in flight end, the second ends at once.
 """
 
 from __future__ import annotations
@@ -22,10 +23,11 @@ from ael.cli.opening import opened_or_told
 from ael.cli.report import tell, told
 from ael.project.program import Opened
 
-PACKAGES = {"connect": "server/connect", "mcp": "server/mcp"}
-NEEDS = {"connect": ("uvicorn",), "mcp": ("mcp", "uvicorn")}
+PACKAGES = {"connect": "server/connect", "grpc": "server/grpc", "mcp": "server/mcp"}
+NEEDS = {"connect": ("uvicorn",), "grpc": ("uvicorn", "grpc", "grpc_health", "grpc_reflection"), "mcp": ("mcp", "uvicorn")}
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 8000
+DEFAULT_GRPC_PORT = 50_051
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,6 +36,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "path", type=Path, nargs="?", default=Path(), metavar="FILE", help="a source file, or a folder with a `main.ael`"
     )
     parser.add_argument("--connect", action="store_true", help="over the Connect protocol")
+    parser.add_argument("--grpc", action="store_true", help="over gRPC, on a port of its own")
+    parser.add_argument(
+        "--grpc-port", type=int, metavar="PORT", help=f"which port for `--grpc` (default {DEFAULT_GRPC_PORT}; 0 takes a free one)"
+    )
     parser.add_argument("--mcp", action="store_true", help="as a server of the Model Context Protocol")
     parser.add_argument("--stdio", action="store_true", help="one client of `--mcp`, over standard input and output")
     parser.add_argument("--host", help=f"where to listen (default {DEFAULT_HOST})")
@@ -58,7 +64,8 @@ def run(args: argparse.Namespace) -> int:
     opened = opened_or_told(args.path, args.deploy)
     if isinstance(opened, int):
         return opened
-    protocols = {name for name in PACKAGES if getattr(args, name)} or ({"mcp"} if args.stdio else _used(opened))
+    chosen = {name for name in PACKAGES if getattr(args, name)} | ({"grpc"} if args.grpc_port is not None else set())
+    protocols = chosen or ({"mcp"} if args.stdio else _used(opened))
     refusal = _refusal(opened, protocols)
     if refusal is not None:
         print(refusal, file=sys.stderr)
@@ -66,12 +73,16 @@ def run(args: argparse.Namespace) -> int:
     # Loaded here: without the package there is no server code in the program.
     host_error = import_module("ael.host").HostError
     host, port = args.host or DEFAULT_HOST, DEFAULT_PORT if args.port is None else args.port
+    grpc_port = None
+    if "grpc" in protocols:
+        grpc_port = DEFAULT_GRPC_PORT if args.grpc_port is None else args.grpc_port
     try:
         if "mcp" not in protocols:
-            return int(import_module("ael.server.served").serve_alone(opened, host, port, args.only))
+            alone = import_module("ael.server.served").serve_alone
+            return int(alone(opened, host, port if "connect" in protocols else None, args.only, grpc_port=grpc_port))
         server = import_module("ael.server.serve")
         where = server.Where() if args.stdio else server.Where(host, port)
-        return int(server.serve(opened, where, args.only, connect="connect" in protocols))
+        return int(server.serve(opened, where, args.only, connect="connect" in protocols, grpc_port=grpc_port))
     except host_error as error:
         tell(error.code, error.message, *error.notes)
         return 2
@@ -80,9 +91,9 @@ def run(args: argparse.Namespace) -> int:
 def _usage(args: argparse.Namespace) -> str | None:
     if args.stdio and (args.host is not None or args.port is not None):
         return "`--stdio` has neither a host nor a port"
-    if args.stdio and args.connect:
+    if args.stdio and (args.connect or args.grpc or args.grpc_port is not None):
         return "`--stdio` is for the Model Context Protocol alone"
-    if args.port is not None and not 0 <= args.port <= 65_535:
+    if any(port is not None and not 0 <= port <= 65_535 for port in (args.port, args.grpc_port)):
         return "a port is a number up to 65535"
     return None
 
@@ -104,5 +115,6 @@ def _refusal(opened: Opened, protocols: set[str]) -> str | None:
     missing = sorted({name for protocol in protocols for name in NEEDS[protocol] if find_spec(name) is None})
     if missing:
         needs = f"serving needs packages that are not installed: {', '.join(missing)}"
-        return told("AEL0874", needs, "pip install 'ael-lang[serve]'")
+        extras = "serve,grpc" if any(name.startswith("grpc") for name in missing) else "serve"
+        return told("AEL0874", needs, f"pip install 'ael-lang[{extras}]'")
     return None

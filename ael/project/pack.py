@@ -12,7 +12,7 @@ from ael.syntax import nodes as n
 from ael.syntax.parse import parse_pack
 
 FILE = "pack.ael"
-OPTIONAL_PACKAGES = frozenset({"std/process", "server/connect", "server/mcp"})
+OPTIONAL_PACKAGES = frozenset({"std/process", "server/connect", "server/grpc", "server/mcp"})
 """Packages that a program has only when its pack lists them (language.md, section 6)."""
 
 

@@ -9,24 +9,20 @@ import asyncio
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from urllib.parse import unquote
 
 from ael.net.decompress import decoder_for
 from ael.net.failure import NetError, NetKind
 from ael.run.ports import Clock
-from ael.server.caller import Caller
 from ael.server.dispatch import Dispatch, Incoming, Reply
 from ael.server.guard import Guard, Receive, Refused, Scope, Send, headers_of
+from ael.server.incoming import incoming, one
 from ael.server.methods import Method
 from ael.services.wire import STATUS, code_of, error
 from ael.types.fault import FaultKind
 from ael.types.problem import DecodeError
 
-LONGEST_KEY = 512
 _TIMEOUT = re.compile(r"[0-9]{1,10}")
-_KEY = re.compile(r"[\x21-\x7e]+")
-_COUNT = re.compile(r"[0-9]{1,6}")
-_CODES: Mapping[int, str] = {
+CODES: Mapping[int, str] = {
     401: "unauthenticated",
     403: "permission_denied",
     404: "unimplemented",
@@ -36,6 +32,7 @@ _CODES: Mapping[int, str] = {
     415: "unimplemented",
     503: "unavailable",
 }
+"""Status of a request that is not let in -> code."""
 
 
 class Connect:
@@ -65,12 +62,17 @@ class Connect:
                 raise Refused(405, "a method is called with POST", (("allow", "POST"),))
             if headers.get("content-type", [""])[0].partition(";")[0].strip().lower() != "application/json":
                 raise Refused(415, "a method is called with `application/json`", (("accept-post", "application/json"),))
-            request = self._request(caller, method, headers)
+            version = one(headers, "connect-protocol-version")
+            if version not in (None, "1"):
+                raise Refused(400, "`Connect-Protocol-Version` is 1")
+            timeout = one(headers, "connect-timeout-ms", _TIMEOUT)
+            deadline = None if timeout is None else self._clock.now() + int(timeout) / 1000
+            request = incoming(headers, caller, method, deadline, trusts=self._trusts)
             request.body = _unpacked(
                 headers, await self._guard.body(headers, receive, encodings=("identity", "gzip")), self._guard.listen.body
             )
         except Refused as refused:
-            code = _CODES.get(refused.status, "invalid_argument")
+            code = CODES.get(refused.status, "invalid_argument")
             await _send(send, refused.status, error(code, refused.message), refused.headers)
             return
         self._guard.exchanges += 1
@@ -95,38 +97,6 @@ class Connect:
                     with suppress(asyncio.CancelledError):
                         await task
 
-    # --- what is asked --------------------------------------------------------------------------------------------------
-
-    def _request(self, caller: Caller, method: Method, headers: Mapping[str, list[str]]) -> Incoming:
-        """What the headers say. Raises `Refused`."""
-        version = _one(headers, "connect-protocol-version")
-        if version not in (None, "1"):
-            raise Refused(400, "`Connect-Protocol-Version` is 1")
-        timeout = _one(headers, "connect-timeout-ms", _TIMEOUT)
-        key = _one(headers, "idempotency-key", _KEY)
-        if key is not None and len(key) > LONGEST_KEY:
-            raise Refused(400, f"an `Idempotency-Key` has at most {LONGEST_KEY} characters")
-        attempts = _one(headers, "ael-attempts", _COUNT)
-        via = _one(headers, "ael-via", _KEY)
-        grants = _one(headers, "ael-grants", _KEY)
-        return Incoming(
-            self._caller(caller, headers),
-            method,
-            b"",
-            key,
-            None if timeout is None else self._clock.now() + int(timeout) / 1000,
-            _one(headers, "traceparent"),
-            None if attempts is None else int(attempts),
-            () if via is None else tuple(via.split(",")),
-            None if grants is None else frozenset(grants.split(",")),
-        )
-
-    def _caller(self, caller: Caller, headers: Mapping[str, list[str]]) -> Caller:
-        if not self._trusts:
-            return caller
-        tenant, name = _one(headers, "ael-tenant"), _one(headers, "ael-caller")
-        return Caller(unquote(name or caller.name), unquote(tenant or caller.tenant))
-
     # --- what is answered -----------------------------------------------------------------------------------------------
 
     async def _answer(self, method: Method, reply: Reply, send: Send) -> None:
@@ -149,7 +119,7 @@ class Connect:
         after = details.get("retry_after") if isinstance(details, Mapping) else None
         if isinstance(after, int | float):
             headers.append(("retry-after", str(max(1, round(after)))))
-        await _send(send, STATUS[code], error(code, _sentence(ending), ending), tuple(headers))
+        await _send(send, STATUS[code], error(code, sentence(ending), ending), tuple(headers))
 
 
 class Front:
@@ -173,7 +143,8 @@ class Front:
         await self._connect(scope, receive, send)
 
 
-def _sentence(ending: Mapping[str, object]) -> str:
+def sentence(ending: Mapping[str, object]) -> str:
+    """An ending in words, for clients that know no more."""
     match ending.get("outcome"):
         case "error":
             return f"the call failed with {str(ending.get('error', '')).rpartition('.')[2]}"
@@ -181,16 +152,6 @@ def _sentence(ending: Mapping[str, object]) -> str:
             return f"{ending.get('operation')} may or may not have taken effect (key {ending.get('key')}): look before doing it again"
         case _:
             return f"{ending.get('message')}"
-
-
-def _one(headers: Mapping[str, list[str]], name: str, form: re.Pattern[str] | None = None) -> str | None:
-    """The one value of a header; None where there is none. Raises `Refused` for two, and for one that has not the form."""
-    given = headers.get(name, [])
-    if not given:
-        return None
-    if len(given) > 1 or (form is not None and not form.fullmatch(given[0])):
-        raise Refused(400, f"the header `{name}` is not as it should be")
-    return given[0]
 
 
 def _unpacked(headers: Mapping[str, list[str]], body: bytes, most: int) -> bytes:

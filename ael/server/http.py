@@ -31,8 +31,11 @@ async def serve(
     host: str,
     stop: Stop,
     served: Served | None = None,
+    *,
+    connect: bool = True,
 ) -> None:
-    """Serve until `stop`, then end the calls in flight, and return. `served`: services and nodes over the Connect protocol beside it."""
+    """Serve until `stop`, then end the calls in flight, and return. `served`: services and nodes beside it, over the Connect protocol
+    where `connect` says so."""
     manager = StreamableHTTPSessionManager(
         app=protocol.server,
         max_sessions=listen.sessions,
@@ -43,7 +46,7 @@ async def serve(
     guard = Guard(
         manager.handle_request, listen, callers, local, names_of(host, bound, listen), _admit, lambda: not calls.draining
     )  # fmt: skip
-    app = guard if served is None else served.beside(guard, PATH)
+    app = served.beside(guard, PATH) if served is not None and connect else guard
     server = server_of(app, listen)
     await calls.open()
     serving = asyncio.ensure_future(server.serve([bound]))

@@ -51,6 +51,12 @@ def bind(host: str, port: int, *, known: bool) -> socket.socket:
     return bound
 
 
+def probed(host: str, port: int, *, known: bool) -> int:
+    """A port that a server of another kind can bind in a moment, looked at as by `bind`. Raises `HostError`."""
+    with bind(host, port, known=known) as bound:
+        return int(bound.getsockname()[1])
+
+
 def certified(listen: Listen, folder: Path) -> Listen:
     """The same, with its files found from the deployment's folder and looked at. Raises `HostError` (AEL0878)."""
     if not listen.certificate:

@@ -6,6 +6,7 @@ import asyncio
 import socket
 import sys
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,13 +20,14 @@ from ael.server.caller import Caller, Callers, local_caller, refuse_local
 from ael.server.calls import Calls
 from ael.server.exposure import described, expose
 from ael.server.kept import KeptCalls
-from ael.server.listener import bind, certified
+from ael.server.listener import bind, certified, probed
 from ael.server.memory import MemoryCalls
 from ael.server.methods import exposed, nodes
 from ael.server.protocol import Protocol
-from ael.server.served import Served, attach
+from ael.server.served import Served, attach, over_grpc
 from ael.server.stop import Stop
 from ael.server.told import log_to_stderr, tell
+from ael.services.contract import Contract
 
 
 @dataclass(frozen=True)
@@ -49,24 +51,33 @@ class Service:
     """Services and nodes over the Connect protocol, beside it."""
     methods: tuple[str, ...] = ()
     """A line for each of their methods, for people."""
+    contract: Contract | None = None
+    """The same for gRPC."""
 
 
-def prepare(opened: Opened, chosen: Sequence[str] = (), local: Caller | None = None, *, connect: bool = False) -> Service:
-    """Bind everything, and know the tools and the callers. `local`: who calls where the transport knows nobody. `connect`: services and
-    nodes are served over the Connect protocol too. Raises `HostError`."""
+def prepare(opened: Opened, chosen: Sequence[str] = (), local: Caller | None = None, *, also: bool = False) -> Service:
+    """Bind everything, and know the tools and the callers. `local`: who calls where the transport knows nobody. `also`: services and
+    nodes are served over another protocol too. Raises `HostError`."""
     serving = opened.deployment.serving
     if local is not None or not serving.callers:
         refuse_local(opened.deployment)
-    found = exposed(opened, chosen) if connect else ()
+    found = exposed(opened, chosen) if also else ()
     listen = certified(serving.listen, Path(opened.deployment.folder))
-    names = nodes(opened, chosen, required=not connect)
+    names = nodes(opened, chosen, required=not also)
     tools = {} if names is None else expose(opened, names)
     host, calls, callers = _calls(opened)
     name = opened.project.pack.name if opened.project.pack is not None else opened.program.main
-    served = attach(host, found, listen, calls.gate) if connect else None
+    served = attach(host, found, listen, calls.gate) if also else None
     return Service(
-        host, calls, callers, Protocol(name, tools, calls, local), listen, served, tuple(methods.described(found))
-    )  # fmt: skip
+        host,
+        calls,
+        callers,
+        Protocol(name, tools, calls, local),
+        listen,
+        served,
+        tuple(methods.described(found)),
+        methods.contract(opened, chosen) if also else None,
+    )
 
 
 def _calls(opened: Opened) -> tuple[Host, Calls, Callers]:
@@ -83,17 +94,24 @@ def _calls(opened: Opened) -> tuple[Host, Calls, Callers]:
     return host, KeptCalls(host, serving.listen, kept, callers), callers
 
 
-def serve(opened: Opened, where: Where, chosen: Sequence[str] = (), *, connect: bool = False) -> int:
-    """Serve until a signal, or until the client on standard input is gone. Gives the exit code. Raises `HostError`."""
-    service = prepare(opened, chosen, local_caller() if where.host is None else None, connect=connect)
+def serve(
+    opened: Opened, where: Where, chosen: Sequence[str] = (), *, connect: bool = False, grpc_port: int | None = None
+) -> int:
+    """Serve until a signal, or until the client on standard input is gone; beside it the Connect protocol, and gRPC on `grpc_port`.
+
+    Gives the exit code. Raises `HostError`.
+    """
+    also = connect or grpc_port is not None
+    service = prepare(opened, chosen, local_caller() if where.host is None else None, also=also)
     bound = None if where.host is None else bind(where.host, where.port, known=bool(service.callers))
+    rpc = None if grpc_port is None or where.host is None else probed(where.host, grpc_port, known=bool(service.callers))
     log_to_stderr(Redactor(service.host.bindings.secrets.values()))
     tell(service.host, where.host, service.listen)
     for line in (*described(service.protocol.tools, opened.program), *service.methods):
         print(f"ael serve: {line}", file=sys.stderr)
     if where.host is None or bound is None:
         return asyncio.run(_stdio(service))
-    return asyncio.run(_http(service, bound, where.host))
+    return asyncio.run(_http(service, bound, where.host, connect, rpc))
 
 
 async def _stdio(service: Service) -> int:
@@ -104,11 +122,15 @@ async def _stdio(service: Service) -> int:
     return 0
 
 
-async def _http(service: Service, bound: socket.socket, name: str) -> int:
+async def _http(service: Service, bound: socket.socket, name: str, connect: bool, rpc: int | None) -> int:
     stop = Stop()
-    async with service.host:
-        with stop.on_signals():
-            await http.serve(
-                service.protocol, service.calls, service.listen, service.callers, local_caller(), bound, name, stop, service.served
-            )  # fmt: skip
+    async with service.host, AsyncExitStack() as stack:
+        stack.enter_context(stop.on_signals())
+        if rpc is not None and service.served is not None and service.contract is not None:
+            beside = over_grpc(service.served, service.contract, service.listen, service.callers, name, rpc, stop)
+            await stack.enter_async_context(beside)
+        await http.serve(
+            service.protocol, service.calls, service.listen, service.callers, local_caller(), bound, name, stop, service.served,
+            connect=connect,
+        )  # fmt: skip
     return 0

@@ -1,4 +1,4 @@
-"""The services and nodes of a program, ready to be called over the Connect protocol: alone, or beside another protocol on one server."""
+"""The services and nodes of a program, ready to be called over the Connect protocol and gRPC: alone, or beside another protocol."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ import secrets
 import socket
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
+from typing import cast
 
 from ael.durable.execute import execution_of
 from ael.host import Host, open_host
@@ -21,10 +24,11 @@ from ael.server.connect import Connect, Front
 from ael.server.dispatch import Dispatch
 from ael.server.gate import Gate
 from ael.server.guard import Guard, Receive, Refused, Scope, Send
-from ael.server.listener import bind, certified, names_of, serve, shown
-from ael.server.methods import Exposed, Method, described, exposed, methods
+from ael.server.listener import bind, certified, names_of, probed, serve, shown
+from ael.server.methods import Exposed, Method, contract, described, exposed, methods
 from ael.server.stop import Stop
 from ael.server.told import log_to_stderr, tell
+from ael.services.contract import Contract
 
 HEALTH = ("/healthz", "/readyz")
 
@@ -62,6 +66,11 @@ class Alone:
     found: tuple[Exposed, ...]
     callers: Callers
     listen: Listen
+    contract: Contract
+
+    def over_grpc(self, name: str, port: int, stop: Stop) -> AbstractAsyncContextManager[int]:
+        """Serve over gRPC on a port while the block lasts."""
+        return over_grpc(self.served, self.contract, self.listen, self.callers, name, port, stop)
 
     async def run(self, bound: socket.socket, name: str, stop: Stop, local: Caller | None = None) -> None:
         """Serve on a bound socket until `stop`, then end the calls in flight."""
@@ -85,7 +94,7 @@ def prepare(opened: Opened, chosen: Sequence[str] = ()) -> Alone:
     host = open_host(opened, also=also, durable=kept(opened), exports=True)
     callers = Callers(serving.callers.values(), host.bindings.secrets)
     gate = Gate(serving.listen.concurrent, serving.listen.queue, at_once(opened.deployment.tenants))
-    return Alone(attach(host, found, listen, gate), found, callers, listen)
+    return Alone(attach(host, found, listen, gate), found, callers, listen, contract(opened, chosen))
 
 
 def kept(opened: Opened) -> bool:
@@ -103,20 +112,45 @@ async def _nothing(scope: Scope, receive: Receive, send: Send) -> None:
     raise Refused(404, "there is nothing here")
 
 
-def serve_alone(opened: Opened, host: str, port: int, chosen: Sequence[str] = ()) -> int:
-    """Serve services and nodes until a signal. Gives the exit code. Raises `HostError`."""
+def over_grpc(
+    served: Served, described: Contract, listen: Listen, callers: Callers, name: str, port: int, stop: Stop
+) -> AbstractAsyncContextManager[int]:
+    """Serve what is `described` over gRPC, on a port of its own, while the block lasts; it gives the port. Raises `HostError`.
+
+    `stop`: from then on, health says that no more calls are taken.
+    """
+    # Loaded here: only a server of gRPC needs its packages.
+    rpc = import_module("ael.server.rpc")
+    guard = guard_of(served, listen, callers, local_caller(), frozenset())
+    calls = rpc.Calls(served.methods, described, guard, served.dispatch.call, served.host.bindings.clock.now)
+    return cast("AbstractAsyncContextManager[int]", rpc.serving(calls, listen, name, port, stop))
+
+
+def serve_alone(opened: Opened, host: str, port: int | None, chosen: Sequence[str] = (), *, grpc_port: int | None = None) -> int:
+    """Serve services and nodes until a signal, over the Connect protocol on `port`, over gRPC on `grpc_port`, or both.
+
+    Gives the exit code. Raises `HostError`.
+    """
     alone = prepare(opened, chosen)
-    bound = bind(host, port, known=bool(alone.callers))
+    known = bool(alone.callers)
+    bound = None if port is None else bind(host, port, known=known)
+    rpc = None if grpc_port is None else probed(host, grpc_port, known=known)
     log_to_stderr(Redactor(alone.served.host.bindings.secrets.values()))
     tell(alone.served.host, host, alone.listen)
     for line in described(alone.found):
         print(f"ael serve: {line}", file=sys.stderr)
-    return asyncio.run(_alone(alone, bound, host))
+    return asyncio.run(_alone(alone, bound, host, rpc))
 
 
-async def _alone(alone: Alone, bound: socket.socket, name: str) -> int:
+async def _alone(alone: Alone, bound: socket.socket | None, name: str, rpc: int | None) -> int:
     stop = Stop()
-    async with alone.served.host:
-        with stop.on_signals():
+    async with alone.served.host, AsyncExitStack() as stack:
+        stack.enter_context(stop.on_signals())
+        if rpc is not None:
+            await stack.enter_async_context(alone.over_grpc(name, rpc, stop))
+        if bound is not None:
             await alone.run(bound, name, stop)
+        else:
+            await stop.wait()
+            await alone.served.dispatch.close()
     return 0

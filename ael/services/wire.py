@@ -101,8 +101,8 @@ def error(code: str, message: str, ending: Mapping[str, object] | None = None) -
     """The body of an error."""
     body: dict[str, object] = {"code": code, "message": message if len(message) <= _MESSAGE else message[: _MESSAGE - 1] + "…"}
     if ending is not None:
-        text = _dumps(ending)
-        body["details"] = [{"type": DETAIL, "value": b64encode(_field(text)).rstrip(b"=").decode(), "debug": ending}]
+        value = b64encode(ending_message(ending)).rstrip(b"=").decode()
+        body["details"] = [{"type": DETAIL, "value": value, "debug": ending}]
     return _dumps(body)
 
 
@@ -133,15 +133,20 @@ def restored(status: int, body: bytes) -> tuple[Mapping[str, object], bool]:
             return ending, True
     word = code if isinstance(code, str) and known else _BY_STATUS.get(status, "unknown")
     given = said.get("message")
-    message = given[:_MESSAGE] if isinstance(given, str) and given else f"the answer has the status {status}"
-    kind = _REFUSALS.get(word)
+    return foreign(word, given if isinstance(given, str) and given else f"the answer has the status {status}")
+
+
+def foreign(code: str, message: str) -> tuple[Mapping[str, object], bool]:
+    """What a code says by itself, as `restored`."""
+    kind = _REFUSALS.get(code)
+    message = message[:_MESSAGE]
     if kind is not None:
-        details: dict[str, object] = {"code": word}
-        if word == "unimplemented":
+        details: dict[str, object] = {"code": code}
+        if code == "unimplemented":
             details["final"] = True
         return {"outcome": "fault", "kind": kind.value, "message": message, "details": details}, True
-    lost = _LOST.get(word, FaultKind.DISCONNECTED)
-    return {"outcome": "fault", "kind": lost.value, "message": message, "details": {"code": word}}, False
+    lost = _LOST.get(code, FaultKind.DISCONNECTED)
+    return {"outcome": "fault", "kind": lost.value, "message": message, "details": {"code": code}}, False
 
 
 def _detail(details: object) -> Mapping[str, object] | None:
@@ -151,13 +156,23 @@ def _detail(details: object) -> Mapping[str, object] | None:
             continue
         value = str(one["value"])
         try:
-            text = _text(b64decode(value + "=" * (-len(value) % 4), validate=True))
+            found = ending_in(b64decode(value + "=" * (-len(value) % 4), validate=True))
         except ValueError:
             continue
-        found = _object(text)
-        if found.get("outcome") in ("error", "fault", "uncertain"):
+        if found is not None:
             return found
     return None
+
+
+def ending_in(message: bytes) -> Mapping[str, object] | None:
+    """The ending in a message `ael.v1.Ending`; None where it holds none. Raises `ValueError` for bytes that are no such message."""
+    found = _object(_text(message))
+    return found if found.get("outcome") in ("error", "fault", "uncertain") else None
+
+
+def ending_message(ending: Mapping[str, object]) -> bytes:
+    """The message `ael.v1.Ending`."""
+    return _field(_dumps(ending))
 
 
 def _object(body: bytes) -> Mapping[str, object]:

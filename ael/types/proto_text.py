@@ -37,27 +37,30 @@ message Ending {
 def proto_text(file: ProtoFile) -> str:
     """The file, with services first."""
     parts = [f'syntax = "proto3";\n\npackage {file.package};\n']
-    parts += ["\n".join(_service(one)) for one in file.services]
-    parts += ["\n".join(_message(one)) for one in file.messages.values()]
+    parts += ["\n".join(_service(one, file.package)) for one in file.services]
+    parts += ["\n".join(_message(one, file.package)) for one in file.messages.values()]
     parts += ["\n".join(_enum(one)) for one in file.enums.values()]
     return "\n".join(part if part.endswith("\n") else part + "\n" for part in parts)
 
 
-def _service(service: ProtoService) -> Iterator[str]:
+def _service(service: ProtoService, package: str) -> Iterator[str]:
+    own = {method.name for method in service.methods}
     yield f"service {service.name} {{"
     for at, method in enumerate(service.methods):
         if at:
             yield ""
         yield from _comment(method.doc, "  ")
-        yield f"  rpc {method.name}({method.request}) returns ({method.response});"
+        request, response = (_from(name, own, package) for name in (method.request, method.response))
+        yield f"  rpc {method.name}({request}) returns ({response});"
     yield "}"
 
 
-def _message(message: ProtoMessage) -> Iterator[str]:
+def _message(message: ProtoMessage, package: str) -> Iterator[str]:
     yield from _comment(message.doc, "")
     if not message.all_fields:
         yield f"message {message.name} {{}}"
         return
+    own = {field.name for field in message.all_fields}
     yield f"message {message.name} {{"
     one_of = message.form in (Form.UNION, Form.VARIANTS)
     indent = "    " if one_of else "  "
@@ -65,20 +68,21 @@ def _message(message: ProtoMessage) -> Iterator[str]:
         yield "  oneof value {" if all(field.name != "value" for field in message.fields) else "  oneof member {"
     for field in message.all_fields:
         yield from _comment(field.doc, indent)
-        yield f"{indent}{_type(field, one_of)} {field.name} = {field.number};"
+        yield f"{indent}{_type(field, one_of, own, package)} {field.name} = {field.number};"
     if one_of:
         yield "  }"
     yield "}"
 
 
-def _type(field: ProtoField, one_of: bool) -> str:
+def _type(field: ProtoField, one_of: bool, own: set[str], package: str) -> str:
     match field.shape:
         case Many(item):
-            return f"repeated {_word(item)}"
+            return f"repeated {_word(item, own, package)}"
         case Table(value):
-            return f"map<string, {_word(value)}>"
+            return f"map<string, {_word(value, own, package)}>"
         case shape:
-            return f"optional {_word(shape)}" if explicit(field) and not one_of else _word(shape)
+            word = _word(shape, own, package)
+            return f"optional {word}" if explicit(field) and not one_of else word
 
 
 def explicit(field: ProtoField) -> bool:
@@ -86,12 +90,17 @@ def explicit(field: ProtoField) -> bool:
     return field.absence is not Absence.DEFAULT and isinstance(field.shape, Scalar | Choice)
 
 
-def _word(shape: One) -> str:
+def _word(shape: One, own: set[str], package: str) -> str:
     match shape:
         case Scalar(kind):
             return kind.word
         case Choice(name) | Ref(name):
-            return name
+            return _from(name, own, package)
+
+
+def _from(name: str, own: set[str], package: str) -> str:
+    """A type, named whole where what is around has a method or field of that name, which protobuf would find first."""
+    return f".{package}.{name}" if name in own else name
 
 
 def _enum(enum: ProtoEnum) -> Iterator[str]:

@@ -28,7 +28,7 @@ from ael.server.stop import Stop
 from tests.programs import open_files
 
 TOKEN = "orders-token-0123456789"
-PACK = 'pack shop {\n  version "1.0.0"\n  uses server/connect\n  extern "outside"\n}\n'
+PACK = 'pack shop {\n  version "1.0.0"\n  uses server/connect\n  uses server/grpc\n  extern "outside"\n}\n'
 PLACES = ("in process", "process", "https")
 """Every placement that there is; a test of all of them is parametrised with these."""
 
@@ -131,6 +131,33 @@ async def serving(folder: Path, main: str, deploy: str = "", **named: Any) -> As
 
 SERVER = 'secret T = env("ORDERS_TOKEN")\ncaller client = bearer(secret("T"), tenant: "acme")\n'
 """What a deployment of the server says beside the rest."""
+
+
+@asynccontextmanager
+async def serving_grpc(folder: Path, main: str, deploy: str = "", **named: Any) -> AsyncIterator[tuple[Alone, int, Stop]]:
+    """The program behind gRPC (without TLS, on loopback) until the block ends, or `stop` is set."""
+    sys.modules.pop("outside", None)
+    os.environ["ORDERS_TOKEN"] = TOKEN
+    alone = prepare(opened_in(folder, main, SERVER + deploy))
+    stop = Stop()
+    ports: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+    async def serve() -> None:
+        async with alone.over_grpc("127.0.0.1", named.get("port", 0), stop) as port:
+            ports.set_result(port)
+            await stop.wait()
+            await alone.served.dispatch.close()
+
+    async with alone.served.host:
+        task = asyncio.ensure_future(serve())
+        await asyncio.wait({task, ports}, return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            task.result()
+        try:
+            yield alone, ports.result(), stop
+        finally:
+            stop.set()
+            await task
 
 
 @dataclass
