@@ -14,8 +14,12 @@ from pathlib import Path
 import pytest
 
 from ael.cli.main import main
-from tests.transports.places import TOKEN, opened_in
+from ael.run.bindings import Options
+from ael.run.outcome import Faulted, Unsettled, Value
+from tests.ports import free_port
+from tests.transports.places import TOKEN, Setting, ledger, opened_in, placed
 from tests.transports.programs import SHOP
+from tests.transports.test_context import until
 from tests.transports.test_protocol import post
 
 PACK = 'pack shop {\n  version "1.0.0"\n  uses server/connect, server/mcp\n  extern "outside"\n}\n'
@@ -67,3 +71,41 @@ def test_a_programs_tests_call_its_own_providers(tmp_path: Path, capsys: pytest.
     )
     opened_in(tmp_path, SHOP + test, 'service Orders = https("https://orders.example.com")\n')
     assert main(["test", str(tmp_path)]) == 0, capsys.readouterr()
+
+
+@pytest.mark.feature("A11.4", "A8.5", "A8.6", "K26")
+def test_a_server_that_is_killed_in_the_middle(tmp_path: Path) -> None:
+    """The next one goes on with the call when it is asked again: the same keys for what may be repeated, `Uncertain` for what may not."""
+    folder, port = tmp_path / "server", free_port()
+    opened_in(folder, SHOP, DEPLOY.replace("runs = memory", 'runs = sqlite("runs.db", lease: 2s)'))
+    client = f'host "127.0.0.1"\nsecret T = env("ORDERS_TOKEN")\nservice Orders = https("http://127.0.0.1:{port}", token: secret("T"))\n'
+    process = started(folder, "--connect", "--port", str(port))[0]
+
+    async def scenario() -> None:
+        nonlocal process
+        async with placed("in process", tmp_path / "client", SHOP, Setting(client=client)) as program:
+            runs = []
+            for entry in ("get", "pay"):
+                options = Options(caller="tester", tenant="acme", run=entry)
+                runs.append(program.host.engine.start(entry, {"id": f"wait:{entry}"}, options))
+            await until(lambda: len(ledger(folder)) == 2)
+            process.kill()
+            first = [await run.outcome() for run in runs]
+            assert isinstance(first[0], Faulted)
+            assert isinstance(first[1], Unsettled)
+            process.communicate()
+            for name in ("get", "pay"):
+                (folder / name).touch()
+            process = started(folder, "--connect", "--port", str(port))[0]
+            assert isinstance(await program.run("get", {"id": "wait:get"}, run="get"), Value)
+            assert isinstance(await program.run("pay", {"id": "wait:pay"}, run="pay"), Unsettled)
+        made = [(call["what"], call["key"]) for call in ledger(folder)]
+        assert [what for what, _ in made].count("wait:pay") == 1
+        assert [what for what, _ in made].count("wait:get") == 2
+        assert len({key for what, key in made if what == "wait:get"}) == 1
+
+    try:
+        asyncio.run(scenario())
+    finally:
+        process.kill()
+        process.communicate()
