@@ -6,13 +6,15 @@ import os
 import ssl
 import sys
 from collections.abc import Mapping
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from typing import cast
 
 from ael.hosting.failure import HostError
 from ael.hosting.secrets import Secrets
 from ael.models.registry import PROVIDERS
-from ael.net.address import parse_endpoint, rules
+from ael.net.address import Endpoint, parse_endpoint, rules
 from ael.net.failure import NetError
 from ael.project.environment import environment_of
 from ael.project.placements import PlacementBinding
@@ -21,7 +23,8 @@ from ael.run.breaker import Thresholds
 from ael.run.placement import Placement
 from ael.run.ports import Clock
 from ael.services import names
-from ael.services.remote import Fixed, Places, Policy, Remote
+from ael.services.elsewhere import Policy
+from ael.services.remote import Fixed, Places, Remote
 from ael.services.workers import Fleet, Peers, Pool
 from ael.types.value import Secret
 
@@ -41,32 +44,51 @@ def bind_placements(
         if name not in wanted:
             continue
         policy = Policy(binding.connect / 1000, binding.concurrent, Thresholds(binding.failures, binding.cooldown / 1000))
+        if binding.kind != "process":
+            given = None if binding.token is None else secrets.get(binding.token)
+            found[name] = (_https if binding.kind == "https" else _grpc)(opened, name, binding, policy, given, clock)
+            continue
         places: Places
         own: Secret | None
-        if binding.kind == "https":
-            allowed = rules(deployment.hosts)
-            try:
-                places = Fixed(parse_endpoint(binding.url, allowed))
-            except NetError as error:
-                raise HostError("AEL0850", f"the address of `{name}` cannot be used: {error.message}") from None
-            given = None if binding.token is None else secrets.get(binding.token)
-            found[name] = Remote(
-                _wire(opened, name, binding),
-                places,
-                policy,
-                token=given,
-                allowed=allowed,
-                tls=_tls(name, binding, Path(deployment.folder)),
-                clock=clock,
-                protocol="https",
-            )
-            continue
         if fleet is not None and name in started:
             places, own = fleet.places(name), fleet.token
         else:
             places, own = Peers(peers[name], policy.connect), token
         found[name] = Remote(_wire(opened, name, binding), places, policy, token=own, clock=clock, protocol="process")
     return found
+
+
+def _https(opened: Opened, name: str, binding: PlacementBinding, policy: Policy, token: Secret | None, clock: Clock) -> Placement:
+    deployment = opened.deployment
+    return Remote(
+        _wire(opened, name, binding),
+        Fixed(_endpoint(opened, name, binding)),
+        policy,
+        token=token,
+        allowed=rules(deployment.hosts),
+        tls=_tls(name, binding, Path(deployment.folder)),
+        clock=clock,
+        protocol="https",
+    )
+
+
+def _grpc(opened: Opened, name: str, binding: PlacementBinding, policy: Policy, token: Secret | None, clock: Clock) -> Placement:
+    if find_spec("grpc") is None:
+        raise HostError("AEL0852", "gRPC needs packages that are not installed: grpcio", "pip install 'ael-lang[grpc]'")
+    # Loaded here: without a service over gRPC there is no code for it in the program.
+    bind = import_module("ael.hosting.rpc").bind_rpc
+    deployment = opened.deployment
+    # Looked at as those of `https` are, so that a wrong file is told alike.
+    _tls(name, binding, Path(deployment.folder))
+    endpoint = _endpoint(opened, name, binding)
+    return cast(Placement, bind(opened, name, binding, _wire(opened, name, binding), endpoint, policy, token, clock))
+
+
+def _endpoint(opened: Opened, name: str, binding: PlacementBinding) -> Endpoint:
+    try:
+        return parse_endpoint(binding.url, rules(opened.deployment.hosts))
+    except NetError as error:
+        raise HostError("AEL0850", f"the address of `{name}` cannot be used: {error.message}") from None
 
 
 def _tls(name: str, binding: PlacementBinding, folder: Path) -> ssl.SSLContext | None:

@@ -1,4 +1,5 @@
-"""`service` and `node` lines that place something outside of the process: `https("https://…", …)` and `process(workers: N)`."""
+"""`service` and `node` lines that place something outside of the process: `https("https://…", …)`, `grpc("host:port", …)` and
+`process(workers: N)`."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ import re
 from collections.abc import Mapping
 from datetime import timedelta
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, Literal
 
 from ael.check.basis import short
 from ael.check.url import url_problem
@@ -19,17 +20,22 @@ from ael.project.reach import reachable
 from ael.project.wrong import Wrong, listing
 from ael.syntax import nodes as n
 
-PLACEMENTS = ("https", "process")
-LATER = ("grpc", "nats")
+PLACEMENTS = ("https", "grpc", "process")
+LATER = ("nats",)
 WIRE_SERVICE = r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)+"
+_ADDRESS = r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+):[0-9]{1,5}"
+_LOOPBACK = r"(?i)(localhost|127\.[0-9.]+|\[::1\]):"
 
 _FORMS: Mapping[str, str] = {
     "https": '`https("https://…", token: secret("TOKEN"))`',
+    "grpc": '`grpc("host:port", token: secret("TOKEN"))`',
     "process": "`process(workers: 4)`",
 }
 _COMMON = ("connect", "concurrent", "failures", "cooldown")
+_REMOTE = ("token", "name", "authority", "certificate", "key", *_COMMON)
 _OPTIONS: Mapping[str, tuple[str, ...]] = {
-    "https": ("token", "name", "authority", "certificate", "key", *_COMMON),
+    "https": _REMOTE,
+    "grpc": _REMOTE,
     "process": ("workers", "provider", *_COMMON),
 }
 _STARTING = 60_000
@@ -49,10 +55,16 @@ def placed(state: ProgramState, binding: n.Binding, name: str) -> bool:
         return True
     if found.name in LATER:
         message = f"the placement `{found.name}(…)` is read and formatted, but comes in a later release"
-        raise Wrong("AEL1004", message, node, f"until then there is {_FORMS['https']} and {_FORMS['process']}")
+        raise Wrong("AEL1004", message, node, f"until then there is {_FORMS['https']}, {_FORMS['grpc']} and {_FORMS['process']}")
     if found.name not in PLACEMENTS:
         return False
-    state.placements[name] = _https(state, found, node) if found.name == "https" else _process(state, found, node, name)
+    match found.name:
+        case "https":
+            state.placements[name] = _https(state, found, node)
+        case "grpc":
+            state.placements[name] = _grpc(state, found, node)
+        case _:
+            state.placements[name] = _process(state, found, node, name)
     state.placement_places[name] = node
     return True
 
@@ -89,6 +101,27 @@ def _https(state: ProgramState, found: Construct, node: n.Expr) -> PlacementBind
     url = found.positional[0] if len(found.positional) == 1 else None
     if not isinstance(url, str):
         raise Wrong("AEL0814", "`https` takes one address", node, f"it is written {_FORMS['https']}")
+    return _remote(state, "https", url, options, node)
+
+
+def _grpc(state: ProgramState, found: Construct, node: n.Expr) -> PlacementBinding:
+    """`grpc("host:port")`: over TLS, but for a server on this machine that is given no certificates."""
+    options = _options(found, node)
+    address = found.positional[0] if len(found.positional) == 1 else None
+    if not isinstance(address, str):
+        raise Wrong("AEL0814", "`grpc` takes one address", node, f"it is written {_FORMS['grpc']}")
+    if not re.fullmatch(_ADDRESS, address):
+        raise Wrong(
+            "AEL0850", "gRPC is reached by a host and a port alone", node, 'it is written `grpc("orders.example.com:443")`'
+        )
+    plain = re.match(_LOOPBACK, address) and "authority" not in options and "certificate" not in options
+    return _remote(state, "grpc", f"{'http' if plain else 'https'}://{address}", options, node)
+
+
+def _remote(
+    state: ProgramState, kind: Literal["https", "grpc"], url: str, options: dict[str, Any], node: n.Expr
+) -> PlacementBinding:
+    """What has an address. Raises `Wrong`."""
     problem = url_problem(url, state.hosts, "a service")
     if problem is not None:
         raise Wrong("AEL0815" if problem.secret else "AEL0850", problem.message, node, problem.note)
@@ -104,7 +137,7 @@ def _https(state: ProgramState, found: Construct, node: n.Expr) -> PlacementBind
         token = secret
     if ("certificate" in options) != ("key" in options):
         raise Wrong("AEL0814", "a certificate is shown with its key: say both `certificate` and `key`", node)
-    return PlacementBinding("https", url, token, **options)
+    return PlacementBinding(kind, url, token, **options)
 
 
 def _process(state: ProgramState, found: Construct, node: n.Expr, name: str) -> PlacementBinding:

@@ -11,14 +11,15 @@ from ael.data import dataclass
 class PlacementBinding:
     """`service Orders = https("https://…", token: secret("T"))`, `service Orders = process(workers: 4)`.
 
-    `url` and `token` (the name of a secret) of `https`; `authority`, `certificate` and `key` are files: whom it trusts instead of the
-    system's authorities, and what it shows of itself. `name`: by which whole name it goes there (`warehouse.Orders`), None for the
-    pack's. `workers` of `process`, and `provider`, which of the program's `provide`s they run (its qualified name). Times in milliseconds:
-    `connect` to be connected, or for a process to be up; `cooldown` that a circuit stays open after so many `failures` in a row.
+    `url` and `token` (the name of a secret) of `https` and `grpc`, where `http://` is one without TLS; `authority`, `certificate` and
+    `key` are files: whom it trusts instead of the system's authorities, and what it shows of itself. `name`: by which whole name it goes
+    there (`warehouse.Orders`), None for the pack's. `workers` of `process`, and `provider`, which of the program's `provide`s they run
+    (its qualified name). Times in milliseconds: `connect` to be connected, or for a process to be up; `cooldown` that a circuit stays
+    open after so many `failures` in a row.
     `concurrent`: calls under way at once.
     """
 
-    kind: Literal["https", "process"]
+    kind: Literal["https", "grpc", "process"]
     url: str = ""
     token: str | None = None
     authority: str | None = None

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ael.services.wire import DETAIL, ending_in, ending_message, foreign
+from ael.types.fault import FaultKind
 from ael.types.proto import ProtoError
 from ael.types.proto_wire import LEN, fields_of, framed, tag, varint
 
@@ -25,6 +26,11 @@ NUMBERS: Mapping[str, int] = {
     "unimplemented": 12, "internal": 13, "unavailable": 14, "data_loss": 15, "unauthenticated": 16,
 }  # fmt: skip
 """Code of Connect -> number of gRPC."""
+_MADE_HERE: Mapping[str, FaultKind] = {
+    "deadline_exceeded": FaultKind.TIMEOUT, "resource_exhausted": FaultKind.TOO_LARGE, "unimplemented": FaultKind.MALFORMED,
+    "internal": FaultKind.MALFORMED,
+}  # fmt: skip
+"""What a status means that was made on this side, for a reply that did not come or could not be read."""
 WORDS: Mapping[int, str] = {number: word for word, number in NUMBERS.items()}
 
 
@@ -43,9 +49,11 @@ def restored(number: int, message: str, details: bytes | None, *, peer: bool) ->
     ending = None if details is None else _ending(details)
     if ending is not None:
         return ending, True
-    found, told = foreign(WORDS.get(number, "unknown"), message or "the call failed")
-    # Where it is exhausted can be either side: a reply too large to be read is a call that was done.
-    return found, told and peer and number != NUMBERS["resource_exhausted"]
+    word = WORDS.get(number, "unknown")
+    if peer:
+        return foreign(word, message or "the call failed")
+    kind = _MADE_HERE.get(word, FaultKind.DISCONNECTED)
+    return {"outcome": "fault", "kind": kind.value, "message": message or "the call failed", "details": {}}, False
 
 
 def _ending(details: bytes) -> Mapping[str, object] | None:

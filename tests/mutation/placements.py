@@ -39,7 +39,7 @@ MUTATIONS = (
     Mutation(
         "K34",
         "the retries that are left to what is inside",
-        "ael/services/remote.py",
+        "ael/services/elsewhere.py",
         "        if call.attempts is not None:",
         "        if call.attempts is not None and call.attempts > 1_000:",
         CONTEXT + "test_retries_are_counted_over_both_sides",
@@ -111,7 +111,7 @@ MUTATIONS = (
     Mutation(
         "K45",
         "the breaker of each operation",
-        "ael/services/remote.py",
+        "ael/services/elsewhere.py",
         "            breaker = live.breakers[call.target] = Breaker(self._clock, self._policy.breaker)\n",
         "            live.breakers = dict.fromkeys(\n"
         '                ("get", "retried"), breaker := Breaker(self._clock, self._policy.breaker)\n            )\n',
@@ -128,7 +128,7 @@ MUTATIONS = (
     Mutation(
         "K43",
         "the rights that are left to a node",
-        "ael/services/remote.py",
+        "ael/services/elsewhere.py",
         "        if call.grants is not None:\n",
         "        if call.grants is None:\n",
         NODES + "test_nodes_are_the_same_everywhere",

@@ -1,4 +1,4 @@
-"""Programs whose service runs in the process, in processes of its own, or behind HTTPS: the same program, another deployment.
+"""Programs whose service runs in the process, in processes of its own, behind HTTPS or gRPC: the same program, another deployment.
 
 What a provider does outside it writes to files beside the program, so that every process of it sees the same world.
 """
@@ -29,7 +29,7 @@ from tests.programs import open_files
 
 TOKEN = "orders-token-0123456789"
 PACK = 'pack shop {\n  version "1.0.0"\n  uses server/connect\n  uses server/grpc\n  extern "outside"\n}\n'
-PLACES = ("in process", "process", "https")
+PLACES = ("in process", "process", "https", "grpc")
 """Every placement that there is; a test of all of them is parametrised with these."""
 
 OUTSIDE = '''\
@@ -176,6 +176,11 @@ class Setting:
     more: dict[str, Any] = field(default_factory=dict)
 
 
+def address(place: str, port: int) -> str:
+    """How a placement on a port of this machine begins."""
+    return f'https("http://127.0.0.1:{port}"' if place == "https" else f'grpc("127.0.0.1:{port}"'
+
+
 @asynccontextmanager
 async def placed(place: str, folder: Path, main: str, setting: Setting | None = None) -> AsyncIterator[Placed]:
     """The program with its service at `place`."""
@@ -190,15 +195,16 @@ async def placed(place: str, folder: Path, main: str, setting: Setting | None = 
         if place == "process":
             options = f", {given.options}" if given.options else ""
             lines += "".join(f"service {name} = process(workers: {given.workers}{options})\n" for name in given.services)
-        elif place == "https":
-            alone, port, stop = await stack.enter_async_context(serving(folder / "server", main, given.runs + given.server))
+        elif place in ("https", "grpc"):
+            behind = serving if place == "https" else serving_grpc
+            alone, port, stop = await stack.enter_async_context(behind(folder / "server", main, given.runs + given.server))
             outer = port if given.through is None else await stack.enter_async_context(given.through(port))
             lines += 'host "127.0.0.1"\nsecret T = env("ORDERS_TOKEN")\n'
             options = f", {given.options}" if given.options else ""
             for name in given.services:
-                lines += f'service {name} = https("http://127.0.0.1:{outer}", token: secret("T"){options})\n'
+                lines += f'service {name} = {address(place, outer)}, token: secret("T"){options})\n'
         opened = opened_in(folder, main, lines)
-        where = folder / "server" if place == "https" else folder
+        where = folder / "server" if place in ("https", "grpc") else folder
         sys.path.insert(0, str(where))
         stack.callback(sys.path.remove, str(where))
         host = open_host(opened, sinks=[spans], **given.more)

@@ -44,7 +44,7 @@ def test_key_trace_and_tenant_arrive(place: str, tmp_path: Path) -> None:
             assert len(made) == (3 if place == "in process" else 2), "a server that knows the key does not do it again"
             assert made[0]["trace"].startswith("00-0af7651916cd43dd8448eb211c80319c-")
             assert {call["tenant"] for call in made} == {"acme"}
-            assert {call["caller"] for call in made} == {"client" if place == "https" else "tester"}
+            assert {call["caller"] for call in made} == {"client" if place in ("https", "grpc") else "tester"}
             [span] = [span for span in program.of("operation") if span.trace == PARENT[3:35]]
             assert span.name == "main.Orders.get"
             assert span.outcome == "value"

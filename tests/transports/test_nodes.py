@@ -10,7 +10,7 @@ import pytest
 from ael.run.outcome import DeclaredError, Faulted, Unsettled, Value
 from ael.run.permission import Layer
 from ael.types.fault import FaultKind
-from tests.transports.places import PLACES, Setting, placed, serving
+from tests.transports.places import PLACES, Setting, placed, serving, serving_grpc
 
 MAIN = """\
 permission world.act
@@ -73,6 +73,8 @@ node briefly(id: String) -> String
 }
 """
 NODES = ("research", "brief", "hit")
+AWAY = ("https", "grpc")
+"""Behind a server of its own."""
 
 
 def setting(place: str, port: int = 0) -> Setting:
@@ -81,9 +83,10 @@ def setting(place: str, port: int = 0) -> Setting:
         "in process": "",
         "process": "process(workers: 1)",
         "https": f'https("http://127.0.0.1:{port}", token: secret("T"))',
+        "grpc": f'grpc("127.0.0.1:{port}", token: secret("T"))',
     }[place]
     lines = "".join(f"node {name} = {where}\n" for name in NODES) if where else ""
-    host = 'host "127.0.0.1"\nsecret T = env("ORDERS_TOKEN")\n' if place == "https" else ""
+    host = 'host "127.0.0.1"\nsecret T = env("ORDERS_TOKEN")\n' if place in AWAY else ""
     return Setting(client=host + lines, services=())
 
 
@@ -91,10 +94,11 @@ def setting(place: str, port: int = 0) -> Setting:
 @pytest.mark.parametrize("place", PLACES)
 def test_nodes_are_the_same_everywhere(place: str, tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with serving(tmp_path / "server", MAIN, "runs = memory\n") as (_, port, _):
-            where = "in process" if place == "https" else place
+        behind = serving_grpc if place == "grpc" else serving
+        async with behind(tmp_path / "server", MAIN, "runs = memory\n") as (_, port, _):
+            where = "in process" if place in AWAY else place
             async with placed(where, tmp_path, MAIN, setting(place, port)) as program:
-                program.folder = tmp_path / "server" if place == "https" else tmp_path
+                program.folder = tmp_path / "server" if place in AWAY else tmp_path
                 found = await program.run("main", {"id": "A"})
                 assert isinstance(found, Value)
                 assert found.plain == "A A-more"

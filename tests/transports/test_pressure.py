@@ -43,7 +43,7 @@ def test_what_finds_no_room_is_told_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.feature("A11.4", "A9.18")
-@pytest.mark.parametrize("place", ["process", "https"])
+@pytest.mark.parametrize("place", ["process", "https", "grpc"])
 def test_this_side_keeps_to_its_own_limit(place: str, tmp_path: Path) -> None:
     """No more calls are under way than the deployment says; the others wait in a bounded line."""
 

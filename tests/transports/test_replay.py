@@ -16,7 +16,7 @@ from tests.transports.programs import SHOP
 
 
 @pytest.mark.feature("A11.4", "A8.5", "A8.8", "K26")
-@pytest.mark.parametrize("place", ["process", "https"])
+@pytest.mark.parametrize("place", ["process", "https", "grpc"])
 def test_crashed_between_started_and_answered(place: str, tmp_path: Path) -> None:
     """Idempotent: sent again under its key, and done once, since the other side knows the key. `never`: `Uncertain`, not sent again."""
 

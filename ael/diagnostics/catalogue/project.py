@@ -33,6 +33,6 @@ CODES: dict[str, str] = {
     "AEL0848": "a tool filter for a tool that is not there",
     "AEL0850": "a wrong address of a service in a deployment",
     "AEL0851": "processes over a store in memory",
-    "AEL0852": "processes without the packages that they need",
+    "AEL0852": "a placement without the packages that it needs",
     "AEL0855": "a run for nobody whom the deployment has",
 }
