@@ -24,7 +24,7 @@ from ael.host import HostError
 from ael.project.serving import Listen
 from ael.run.codec import text_of_form
 from ael.server.connect import CODES, sentence
-from ael.server.dispatch import Reply
+from ael.server.dispatch import RETRY_AFTER, Reply
 from ael.server.guard import Guard, Refused
 from ael.server.incoming import incoming, one
 from ael.server.listener import LAST
@@ -96,6 +96,10 @@ class _Method:
     async def call(self, request: bytes, context: Context) -> bytes:
         """Answer a request."""
         guard = self._calls.guard
+        if guard.exchanges >= guard.listen.connections:
+            # Told in AEL's words: a code of gRPC alone would leave open whether it was done.
+            message = f"{guard.exchanges} calls are open, as many as the server takes"
+            return await _ended(context, Reply(_fault(FaultKind.UNAVAILABLE, message, retry_after=RETRY_AFTER)), long=True)
         guard.exchanges += 1
         try:
             return await self._answered(request, context)
@@ -116,9 +120,7 @@ class _Method:
         try:
             made.body = text_of_form(self._decoder.decode(self._messages.request, request))
         except (ProtoError, DecodeError) as problem:
-            details = {"final": True}
-            message = f"the arguments do not fit: {problem}"
-            ending = {"outcome": "fault", "kind": FaultKind.BAD_ARGUMENTS.value, "message": message, "details": details}
+            ending = _fault(FaultKind.BAD_ARGUMENTS, f"the arguments do not fit: {problem}", final=True)
             return await _ended(context, Reply(ending), long=long)
         reply = await self._calls.call(made)
         if reply.ending.get("outcome") != "value":
@@ -127,7 +129,7 @@ class _Method:
             text = self._method.result.write(reply.ending.get("value"))
             answer = self._encoder.encode(self._messages.response, read(text, _DEEP, max_bytes=len(text)))
         except (ProtoError, DecodeError) as problem:
-            ending = {"outcome": "fault", "kind": FaultKind.MALFORMED.value, "message": str(problem), "details": {}}
+            ending = _fault(FaultKind.MALFORMED, str(problem))
             return await _ended(context, Reply(ending, reply.run, reply.taint, reply.attempts), long=long)
         context.set_trailing_metadata(_trailers(reply))
         return answer
@@ -175,7 +177,7 @@ async def serving(calls: Calls, listen: Listen, host: str, port: int, stop: Stop
             ("grpc.max_metadata_size", _METADATA),
             ("grpc.absolute_max_metadata_size", _METADATA),
         ],
-        maximum_concurrent_rpcs=listen.connections,
+        maximum_concurrent_rpcs=2 * listen.connections,
     )
     server.add_generic_rpc_handlers((service,))
     names = [f"{file.package}.{one.name}" for file in service.files for one in file.services]
@@ -247,6 +249,10 @@ async def _ended(context: Context, reply: Reply, *, long: bool) -> bytes:
     more = ((TRAILER, details),) if long or len(details) <= SHORT else ()
     await context.abort(_STATUS[NUMBERS[code]], message[:1_000], (*_trailers(reply), *more))
     return b""
+
+
+def _fault(kind: FaultKind, message: str, **details: object) -> dict[str, object]:
+    return {"outcome": "fault", "kind": kind.value, "message": message, "details": details}
 
 
 def _trailers(reply: Reply) -> tuple[tuple[str, str], ...]:

@@ -39,8 +39,6 @@ from ael.types.value import Secret
 _DEEP = Limits(depth=MAX_DEPTH)
 _ROOM = 64
 _ANSWER = 16 * 1024 * 1024
-_FROM_PEER = "from peer"
-"""What gRPC says of a status that the other side sent. Where it does not say so, the status was made on this side."""
 _OPTIONS: tuple[tuple[str, int], ...] = (
     ("grpc.compression_enabled_algorithms_bitset", 1),
     ("grpc.enable_http_proxy", 0),
@@ -183,8 +181,7 @@ class Rpc(Elsewhere):
         """What a status means."""
         trailers = error.trailing_metadata()
         details = next((value for key, value in trailers or () if key == TRAILER and isinstance(value, bytes)), None)
-        peer = _FROM_PEER in (error.debug_error_string() or "")
-        ending, told = restored(error.code().value[0], error.details() or "", details, peer=peer)
+        ending, told = restored(error.code().value[0], error.details() or "", details)
         texts = _texts(trailers)
         taint, attempts = taint_of(texts.get("ael-taint")), attempts_of(texts.get("ael-attempts", ""))
         return await self._told(work, ending, told=told, taint=taint, attempts=attempts)

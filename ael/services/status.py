@@ -26,11 +26,11 @@ NUMBERS: Mapping[str, int] = {
     "unimplemented": 12, "internal": 13, "unavailable": 14, "data_loss": 15, "unauthenticated": 16,
 }  # fmt: skip
 """Code of Connect -> number of gRPC."""
-_MADE_HERE: Mapping[str, FaultKind] = {
-    "deadline_exceeded": FaultKind.TIMEOUT, "resource_exhausted": FaultKind.TOO_LARGE, "unimplemented": FaultKind.MALFORMED,
-    "internal": FaultKind.MALFORMED,
+_UNSURE: Mapping[str, FaultKind] = {
+    "deadline_exceeded": FaultKind.TIMEOUT, "resource_exhausted": FaultKind.TOO_LARGE, "unavailable": FaultKind.DISCONNECTED,
 }  # fmt: skip
-"""What a status means that was made on this side, for a reply that did not come or could not be read."""
+"""What gRPC itself makes of a reply that did not come, or is too large to be read: whoever made the status, the call may have been done
+(https://grpc.io/docs/guides/status-codes)."""
 WORDS: Mapping[int, str] = {number: word for word, number in NUMBERS.items()}
 
 
@@ -40,20 +40,16 @@ def details_of(code: str, message: str, ending: Mapping[str, object]) -> bytes:
     return tag(1, 0) + varint(NUMBERS[code]) + framed(2, message.encode("utf-8", "replace")) + framed(3, detail)
 
 
-def restored(number: int, message: str, details: bytes | None, *, peer: bool) -> tuple[Mapping[str, object], bool]:
-    """What a status says: its ending, and whether that is the other side's word, as `wire.restored`.
-
-    `peer`: the status came from the other side. One that was made on this side, for a reply that could not be read, says nothing about what
-    was done. Never raises.
-    """
+def restored(number: int, message: str, details: bytes | None) -> tuple[Mapping[str, object], bool]:
+    """What a status says: its ending, and whether that is the other side's word, as `wire.restored`. Never raises."""
     ending = None if details is None else _ending(details)
     if ending is not None:
         return ending, True
-    word = WORDS.get(number, "unknown")
-    if peer:
-        return foreign(word, message or "the call failed")
-    kind = _MADE_HERE.get(word, FaultKind.DISCONNECTED)
-    return {"outcome": "fault", "kind": kind.value, "message": message or "the call failed", "details": {}}, False
+    word, message = WORDS.get(number, "unknown"), message or "the call failed"
+    kind = _UNSURE.get(word)
+    if kind is not None:
+        return {"outcome": "fault", "kind": kind.value, "message": message, "details": {"code": word}}, False
+    return foreign(word, message)
 
 
 def _ending(details: bytes) -> Mapping[str, object] | None:

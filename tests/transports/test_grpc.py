@@ -77,7 +77,7 @@ def test_a_client_of_protobuf_itself(tmp_path: Path) -> None:
             missing = await refused(get(messages("OrdersGetRequest")(id="none"), metadata=BEARER))
             assert missing.code() is grpc.StatusCode.NOT_FOUND
             details = dict(missing.trailing_metadata())[TRAILER]
-            ending, told = restored(5, "", details, peer=True)
+            ending, told = restored(5, "", details)
             assert told
             assert ending["error"] == "main.NotFound"
             assert ending["value"] == {"id": "none", "near": ["A-1", "ä\n"]}
