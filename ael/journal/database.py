@@ -11,9 +11,6 @@ from ael.journal.entry import Access, Entry, Header, Line
 from ael.journal.journal import HeldJournal, kept
 from ael.journal.writer import BATCH, Connection, Database, Writer
 
-FIRST_EPOCH = 1
-"""The epoch of the first claim of a run."""
-
 
 class DatabaseStore:
     """A `DurableStore` over whatever `connect` opens, in a thread of its own, when it is first needed."""
@@ -41,21 +38,20 @@ class DatabaseStore:
         data, pins = form.write(input), form.write(pinned)
 
         def begin(db: Connection) -> bool:
-            if runs.create(db, header, data, pins, 0.0):
-                runs.hold(db, header.run, owner, lease)
-            elif not db.rows(_MINE, header.run, owner, FIRST_EPOCH):
+            made = runs.create(db, header, data, pins, holder=(owner, lease))
+            if not made and not db.rows(_MINE, header.run, owner, runs.FIRST_EPOCH):
                 # It is not there from a commit that broke before anybody heard of it.
                 raise Fenced(header.run)
             return True
 
-        row = RunRow(header, RunState.RUNNING, owner, FIRST_EPOCH)
-        return Held(row, input, pinned, HeldJournal(header, FIRST_EPOCH, [], self._writer, pinned, begin))
+        row = RunRow(header, RunState.RUNNING, owner, runs.FIRST_EPOCH)
+        return Held(row, input, pinned, HeldJournal(header, runs.FIRST_EPOCH, [], self._writer, pinned, begin))
 
     async def make(self, header: Header, input: object, pinned: Mapping[str, object], owner: str, lease: float) -> Held | None:
         data, pins = form.write(input), form.write(pinned)
 
         def work(db: Connection) -> runs.Claimed | None:
-            return runs.hold(db, header.run, owner, lease) if runs.create(db, header, data, pins, 0.0) else None
+            return runs.hold(db, header.run, owner, lease) if runs.create(db, header, data, pins) else None
 
         claimed = await self._writer.submit(work)
         return None if claimed is None else self._held(claimed)
@@ -92,7 +88,7 @@ class DatabaseStore:
             changes = {"state": RunState.PARKED.value, "waits": waits, "wake": wake, "active": active, "attempts": 0}
             runs.leave(db, run, epoch, changes)
 
-        await self._writer.submit(work, of=run)
+        await self._writer.submit(work, of=run, last=True)
 
     async def release(self, run: str, epoch: int, *, delay: float = 0.0) -> None:
         def work(db: Connection) -> None:
@@ -108,7 +104,7 @@ class DatabaseStore:
             ended = {"state": RunState.ENDED.value, "ending": ending, "outcome": data, "active": active, "ended": db.now()}
             runs.leave(db, run, epoch, ended)
 
-        await self._writer.submit(work, of=run)
+        await self._writer.submit(work, of=run, last=True)
 
     async def answer(self, run: str, entry: Entry, *, wake: bool = True) -> bool:
         tried: list[Entry] = []

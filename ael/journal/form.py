@@ -13,10 +13,11 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
+from ael.types.json_text import writer
 from ael.types.text import decimal_text
 from ael.types.value import File, Secret
 
-_WRITE = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+_WRITE = writer()
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 _MICROSECOND = timedelta(microseconds=1)
 _KIND = re.compile(r"\$[a-z]+")
@@ -29,7 +30,7 @@ class FormError(ValueError):
 def write(value: object) -> bytes:
     """The bytes of a value. Raises `FormError`."""
     try:
-        return _WRITE.encode(_form(value)).encode()
+        return _WRITE(_form(value)).encode()
     except (ValueError, RecursionError) as error:
         raise FormError(f"this value cannot be kept: {error}") from None
 

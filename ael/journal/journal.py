@@ -133,7 +133,7 @@ class HeldJournal:
 
     def hurry(self) -> None:
         with suppress(StoreError):  # a store that is closed has written what waited
-            self._writer.submit(_nothing, failed=self._failed)
+            self._writer.submit(_nothing, failed=self._failed, of=self._run)
 
     @property
     def begun(self) -> bool:

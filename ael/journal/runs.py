@@ -31,20 +31,29 @@ DEAD_AFTER = 5
 """Claims in a row, each without a new record, after which a run is put aside as dead: it ends its workers (feature A12.11)."""
 
 
-def create(db: Connection, header: Header, input: bytes, pinned: bytes, delay: float) -> bool:
-    """Add a run; False when its id is known."""
+FIRST_EPOCH = 1
+"""The epoch of the first claim of a run."""
+
+
+def create(
+    db: Connection, header: Header, input: bytes, pinned: bytes, delay: float = 0.0, holder: tuple[str, float] | None = None
+) -> bool:
+    """Add a run, which an owner may hold from the beginning, for so many seconds; False when its id is known."""
     if db.rows("SELECT 1 FROM ael_run WHERE run = ?", header.run):
         return False
     wake = db.now() + delay if delay > 0 else None
     head = (header.run, header.program, header.entry, header.input, header.tenant, header.caller, header.started, header.deadline)
     state = RunState.PARKED if wake is not None else RunState.READY
+    owner, epoch, lease = "", 0, 0.0
+    if holder is not None:
+        state, owner, epoch, lease = RunState.RUNNING, holder[0], FIRST_EPOCH, db.ticks() + holder[1]
     db.change(
         f"INSERT INTO ael_run ({_HEAD}, input, pinned, {_REST}, reached, number) VALUES ({', '.join('?' * 24)}, {db.number})",
         *head,
         header.version,
         input,
         pinned,
-        *(state.value, "", 0, 0.0, wake, "its time" if wake is not None else "", 0, None, "", None, None, 0.0, 0),
+        *(state.value, owner, epoch, lease, wake, "its time" if wake is not None else "", epoch, None, "", None, None, 0.0, 0),
     )
     return True
 

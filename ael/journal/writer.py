@@ -134,22 +134,28 @@ class Writer:
         self._thread: threading.Thread | None = None
         self._closing = False
         self._latest: str | None = None
-        """The run that asked for a commit last."""
+        """The run that asked for a commit last, and will again."""
         self._cost: float | None = None
         """Seconds that a commit takes, averaged over the last ones."""
         self._turn: float | None = None
         """When the first commit was made in this turn of the event loop that made the last one."""
 
     def submit(
-        self, work: Work[T], *, lazy: bool = False, failed: Callable[[BaseException], None] | None = None, of: str | None = None
+        self,
+        work: Work[T],
+        *,
+        lazy: bool = False,
+        failed: Callable[[BaseException], None] | None = None,
+        of: str | None = None,
+        last: bool = False,
     ) -> asyncio.Future[T]:
-        """Queue work for the next commit, of a run; the future is done when that commit is. Called from an event loop.
+        """Queue work for the next commit, of a run (its `last`); the future is done when that commit is. Called from an event loop.
 
         `failed` is called there with what went wrong, before anybody who waits goes on; then nobody needs to.
         """
-        return self.queue(Job(work, lazy, failed), of).future
+        return self.queue(Job(work, lazy, failed), of, last=last).future
 
-    def queue(self, job: Job, of: str | None = None) -> Job:
+    def queue(self, job: Job, of: str | None = None, *, last: bool = False) -> Job:
         """Queue a job, done already where the run `of` is alone in asking for commits, and they are quick. Raises `StoreError`."""
         with self._lock:
             if self._closing:
@@ -158,6 +164,8 @@ class Writer:
             if not job.lazy:
                 self._eager += 1
             here = self._taken_here(of) if of is not None and not job.lazy else None
+            if last:
+                self._latest = None
             rings = here is None and (not job.lazy or self._asleep)
             self._asleep = self._asleep and not rings
             if self._thread is None:
@@ -196,7 +204,7 @@ class Writer:
 
     def _taken_here(self, of: str) -> list[Job] | None:
         """All that is queued, for a commit in this thread, with the database; None where the other thread is to make it. Under `_lock`."""
-        alone, self._latest = self._latest == of, of
+        alone, self._latest = self._latest in (None, of), of
         quick = self._cost is not None and self._cost < QUICK and self._database is not None
         if not (alone and quick and len(self._queue) <= self.batch):
             return None

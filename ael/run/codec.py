@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Mapping
 
 from ael.data import replace
@@ -13,13 +12,14 @@ from ael.types.arguments import Arguments, argument_reader
 from ael.types.canonical import EncodeError, encode
 from ael.types.decode import checker, decoder, encoder, reader
 from ael.types.definition import Definition, RecordDef
+from ael.types.json_text import writer
 from ael.types.limits import Limits
 from ael.types.problem import DecodeError, Problem
 from ael.types.signature import ParameterDef, Signature
 from ael.types.type import JsonType, Named, Type
 
 Convert = Callable[[object], object]
-_JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":")).encode
+_JSON = writer()
 
 
 def limits_of(sizes: SizeLimits) -> Limits:

@@ -7,12 +7,12 @@ numbers that are not finite, keys that are no text, half a surrogate pair, cycle
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from base64 import b64encode
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 
+from ael.types.json_text import writer
 from ael.types.limits import MAX_INT, MAX_INT_BITS, decimal_within
 from ael.types.problem import Path, describe, show_path
 from ael.types.text import decimal_text
@@ -39,7 +39,7 @@ def encode(value: object, *, sort: bool = False) -> bytes:
     if not _plain(value, _WRITE_DEPTH):
         _refuse(value, (), frozenset())
     try:
-        return (_SORTED if sort else _ORDERED).encode(value).encode()
+        return (_SORTED if sort else _ORDERED)(value).encode()
     except ValueError:
         _refuse(value, (), frozenset())
         raise
@@ -80,10 +80,8 @@ def file_form(file: File) -> dict[str, object]:
     return form
 
 
-_ORDERED = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":"), default=json_form)
-_SORTED = json.JSONEncoder(
-    ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":"), default=json_form, sort_keys=True
-)
+_ORDERED = writer(json_form)
+_SORTED = writer(json_form, sort=True)
 
 
 def _plain(value: object, depth: int) -> bool:

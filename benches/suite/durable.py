@@ -11,7 +11,8 @@ from benches.sides import ael_side, peer_side, plain_side
 
 BARE = "a bare commit"
 GOALS: dict[str, Goal] = {BARE: ("<=", 1.5), DBOS.title: ("<=", 1 / 3), LANGGRAPH_SQLITE.title: ("<=", 1 / 3)}
-STEPS, RUNS = 50, 200
+STEPS, RUNS = 200, 200
+"""The steps of a run that is alone: what its own beginning and end cost is spread over them."""
 
 
 def rows(quick: bool) -> Iterator[Row]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import closing
 from pathlib import Path
 from uuid import uuid4
 
@@ -52,6 +53,7 @@ def test_generated_agents_are_crashed_in_sqlite(tmp_path: Path) -> None:
 
 @pytest.mark.timeout(300)
 def test_an_agent_is_crashed_in_postgres(server: PostgresServer) -> None:
-    crasher = Crasher(Place("postgres", None, server.create(f"t{uuid4().hex}")))
-    crasher.everywhere(agents(EVERYTHING), parks_uncertain=False, most=20)
+    with closing(Place("postgres", None, server.create(f"t{uuid4().hex}"))) as place:
+        crasher = Crasher(place)
+        crasher.everywhere(agents(EVERYTHING), parks_uncertain=False, most=20)
     assert crasher.crashed >= 15

@@ -166,7 +166,9 @@ def test_after_its_time_a_late_answer_is_refused_and_the_run_goes_on_with_a_no(p
         row = await store.find("r1")
         assert row is not None
         assert row.wake is not None
-        assert 3_000 < row.wake - place.look(lambda db: db.now()) <= 3_600, "it is woken when its time is over, by the store's clock"
+        assert 3_000 < row.wake - place.look(lambda db: db.now()) <= 3_600, (
+            "it is woken when its time is over, by the store's clock"
+        )
         with pytest.raises(DecideError, match="the time for this decision is over"):
             await desk.says(now=asked.due)
         desk.clock.advance(3_601)

@@ -166,10 +166,11 @@ def test_a_file_cut_at_any_byte_holds_a_beginning_of_what_was_written(tmp_path: 
         for at in range(12):
             await written(held, *(one._replace(path=f"a/t#{at}") for one in CALL))
         log = tmp_path / "runs.db-wal"
-        size = log.stat().st_size
+        # What was made longer ahead holds nothing: cut where the records are.
+        size = min(log.stat().st_size, 180_000)
         seen: set[int] = set()
         seed = random.Random(3)
-        for cut in sorted({0, 1, 31, 32, 33, size - 1, size, *(seed.randrange(size) for _ in range(60))}):
+        for cut in sorted({0, 1, 31, 32, 33, size - 1, size, log.stat().st_size, *(seed.randrange(size) for _ in range(60))}):
             shutil.rmtree(tmp_path / "cut", ignore_errors=True)
             (tmp_path / "cut").mkdir()
             shutil.copy(tmp_path / "runs.db", tmp_path / "cut" / "runs.db")

@@ -11,6 +11,7 @@ from random import Random
 
 import pytest
 
+from ael.journal import sqlite as sqlite_module
 from ael.journal import writer
 from ael.journal.database import DatabaseStore
 from ael.journal.durable import Held, StoreError
@@ -109,7 +110,10 @@ def test_slow_commits_and_those_of_several_runs_are_the_threads(
         threads: list[int] = []
         store = store_of(tmp_path / "runs.db", threads)
         held = [await begun(store, f"r{at}") for at in range(runs)]
-        for at in range(20):
+        for one in held:
+            await call(one, 0)
+        threads.clear()
+        for at in range(1, 20):
             for one in held:
                 await call(one, at)
         await store.close()
@@ -208,6 +212,45 @@ def test_the_order_holds_whoever_commits(tmp_path: Path, monkeypatch: pytest.Mon
         return found
 
     assert asyncio.run(read()) == asked
+
+
+def test_the_log_is_made_longer_ahead_and_nothing_of_that_is_there(tmp_path: Path) -> None:
+    async def main() -> None:
+        store = store_of(tmp_path / "runs.db", [])
+        held = await begun(store)
+        sizes = set()
+        for at in range(60):
+            await call(held, at)
+            sizes.add((tmp_path / "runs.db-wal").stat().st_size)
+        assert max(sizes) > sqlite_module.RESERVE
+        assert len(sizes) < 30, "most commits found the log long enough"
+        with closing(sqlite3.connect(tmp_path / "runs.db")) as other:
+            assert other.execute("SELECT count(*) FROM ael_meta WHERE name = ''").fetchone() == (0,)
+        await store.close()
+        assert len(await _kept(tmp_path)) == 180
+
+    asyncio.run(main())
+
+
+def test_without_room_for_that_it_goes_on(tmp_path: Path) -> None:
+    async def main() -> None:
+        store = DatabaseStore(lambda: Full(tmp_path / "runs.db"))
+        held = await begun(store)
+        for at in range(30):
+            await call(held, at)
+        await store.close()
+        assert (tmp_path / "runs.db").stat().st_size < sqlite_module.RESERVE
+        assert len(await _kept(tmp_path)) == 90
+
+    asyncio.run(main())
+
+
+class Full(SqliteDatabase):
+    """A disk with little room: no page more than there are and some."""
+
+    def _open(self) -> None:
+        super()._open()
+        self._db.execute("PRAGMA max_page_count = 60")
 
 
 async def _kept(folder: Path) -> list[Entry]:
