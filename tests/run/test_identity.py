@@ -55,12 +55,12 @@ node n(q: String) -> String
 @pytest.mark.parametrize(
     ("named", "told"),
     [
-        ("twin", "`twin` is a function, and a model can be offered tools and nodes only"),
-        ("ORDER", "`ORDER` is a constant, and a model can be offered tools and nodes only"),
-        ("Order", "`Order` is a record, and a model can be offered tools and nodes only"),
-        ("Shop", "`Shop` is a service, and a model can be offered tools and nodes only"),
-        ("Shop.look", "`Shop.look` is an operation, and a model can be offered tools and nodes only"),
-        ("m", "`m` is a model, and a model can be offered tools and nodes only"),
+        ("twin", "`twin` is a function, and a model can be offered tools, nodes and agents only"),
+        ("ORDER", "`ORDER` is a constant, and a model can be offered tools, nodes and agents only"),
+        ("Order", "`Order` is a record, and a model can be offered tools, nodes and agents only"),
+        ("Shop", "`Shop` is a service, and a model can be offered tools, nodes and agents only"),
+        ("Shop.look", "`Shop.look` is an operation, and a model can be offered tools, nodes and agents only"),
+        ("m", "`m` is a model, and a model can be offered tools, nodes and agents only"),
         ("Look", "there is no tool or node `Look`; did you mean `look`?"),
     ],
 )
