@@ -64,8 +64,9 @@ def run(args: argparse.Namespace) -> int:
     opened = opened_or_told(args.path, args.deploy)
     if isinstance(opened, int):
         return opened
-    chosen = {name for name in PACKAGES if getattr(args, name)} | ({"grpc"} if args.grpc_port is not None else set())
-    protocols = chosen or ({"mcp"} if args.stdio else _used(opened))
+    protocols = {name for name in PACKAGES if getattr(args, name)} or ({"mcp"} if args.stdio else _used(opened))
+    if args.grpc_port is not None:
+        protocols |= {"grpc"}
     refusal = _refusal(opened, protocols)
     if refusal is not None:
         print(refusal, file=sys.stderr)

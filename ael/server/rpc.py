@@ -103,6 +103,13 @@ class _Method:
         guard.exchanges += 1
         try:
             return await self._answered(request, context)
+        except (aio.AbortError, Refused):
+            raise
+        except Exception as error:
+            # gRPC would tell the client what the exception says.
+            print(f"ael serve: {self._method.path} failed inside: {type(error).__name__}", file=sys.stderr)
+            await context.abort(grpc.StatusCode.INTERNAL, "Internal error")
+            raise
         finally:
             guard.exchanges -= 1
 

@@ -103,8 +103,8 @@ def serve(
     """
     also = connect or grpc_port is not None
     service = prepare(opened, chosen, local_caller() if where.host is None else None, also=also)
-    bound = None if where.host is None else bind(where.host, where.port, known=bool(service.callers))
     rpc = None if grpc_port is None or where.host is None else probed(where.host, grpc_port, known=bool(service.callers))
+    bound = None if where.host is None else bind(where.host, where.port, known=bool(service.callers))
     log_to_stderr(Redactor(service.host.bindings.secrets.values()))
     tell(service.host, where.host, service.listen)
     for line in (*described(service.protocol.tools, opened.program), *service.methods):

@@ -133,8 +133,8 @@ def serve_alone(opened: Opened, host: str, port: int | None, chosen: Sequence[st
     """
     alone = prepare(opened, chosen)
     known = bool(alone.callers)
-    bound = None if port is None else bind(host, port, known=known)
     rpc = None if grpc_port is None else probed(host, grpc_port, known=known)
+    bound = None if port is None else bind(host, port, known=known)
     log_to_stderr(Redactor(alone.served.host.bindings.secrets.values()))
     tell(alone.served.host, host, alone.listen)
     for line in described(alone.found):
