@@ -11,6 +11,7 @@ from ael.data import dataclass
 from ael.hosting.models import model_name, short_name
 from ael.project.deployment import Deployment, McpBinding, ModelBinding, SecretSource
 from ael.project.form import BUDGET_WORDS, DEFAULT_WORDS, LIMIT_WORDS
+from ael.project.placements import PlacementBinding
 from ael.project.program import Opened
 from ael.types.spec import BudgetSpec
 
@@ -62,15 +63,14 @@ def _program(opened: Opened) -> Iterator[Row]:
         placed, chosen = deployment.placements.get(name), deployment.services.get(name)
         only = [provide for provide, spec in program.provides.items() if spec.service == name]
         if placed is not None:
-            where = placed.url or f"{placed.workers} processes"
-            yield Row("service", short_name(name), f"{placed.kind} {where}")
+            yield Row("service", short_name(name), _place(placed))
         else:
             provider = chosen or (only[0] if len(only) == 1 else None)
             bound = "nothing provides it" if provider is None else f"in the process, by {short_name(provider)}"
             yield Row("service", short_name(name), bound, chosen is not None)
     for name, placed in deployment.placements.items():
         if name in program.nodes:
-            yield Row("node", short_name(name), f"{placed.kind} {placed.url or f'{placed.workers} processes'}")
+            yield Row("node", short_name(name), _place(placed))
     for name in program.servers:
         server = deployment.servers.get(name)
         yield Row(
@@ -84,6 +84,13 @@ def _program(opened: Opened) -> Iterator[Row]:
             f"only inside of {', '.join(sorted(map(short_name, tool.only)))}" if tool.only is not None else "",
         ]
         yield Row("tool", name.partition(".")[2], ", ".join(filter(None, told)))
+
+
+def _place(placed: PlacementBinding) -> str:
+    """Where a service or node runs: `grpc orders.example.com:443`."""
+    if placed.kind == "grpc":
+        return f"grpc {placed.url.partition('://')[2]}"
+    return f"{placed.kind} {placed.url or f'{placed.workers} processes'}"
 
 
 def _server(server: McpBinding) -> str:

@@ -141,10 +141,11 @@ class Rpc(Elsewhere):
             request = self._messages.request(path, call.body)
         except ProtoError as problem:
             raise self._fault(call, FaultKind.BAD_ARGUMENTS, str(problem), sent=False, final=True) from None
+        metadata = self._metadata(call)
         line = await self._connected(work)
         try:
             left = max(0.001, work.until - asyncio.get_running_loop().time())
-            under_way = line.method(path)(request, timeout=left, metadata=self._metadata(call))
+            under_way = line.method(path)(request, timeout=left, metadata=metadata)
             work.sent = True
             call.context.sending(self._protocol)
             answer = await under_way
@@ -162,8 +163,12 @@ class Rpc(Elsewhere):
         return self._value(work, path, answer, trailers)
 
     def _metadata(self, call: PlacedCall) -> tuple[tuple[str, str], ...]:
-        """What goes along. gRPC has names in small letters."""
-        return (*((name.lower(), value) for name, value in self._headers(call).items()), (LONG, "long"))
+        """What goes along. gRPC has names in small letters, and texts of ASCII. Raises `Fault` (nothing was sent)."""
+        given = self._headers(call)
+        for name, value in given.items():
+            if not (value.isascii() and value.isprintable()):
+                raise self._fault(call, FaultKind.BAD_ARGUMENTS, f"`{name}` holds what no header does", sent=False, final=True)
+        return (*((name.lower(), value) for name, value in given.items()), (LONG, "long"))
 
     def _value(self, work: Exchange, path: str, answer: bytes, trailers: Mapping[str, str]) -> PlacedAnswer:
         call = work.call
