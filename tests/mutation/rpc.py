@@ -59,6 +59,14 @@ MUTATIONS = (
         LOST + "test_what_is_no_grpc_at_all",
     ),
     Mutation(
+        "K42",
+        "what the host of a service over gRPC stands for",
+        "ael/services/rpc.py",
+        '                check_address(ip_address(str(peer[0]).partition("%")[0]), host, port, self._allowed)\n',
+        "                pass\n",
+        LOST + "test_a_name_that_stands_for_this_machine_is_not_connected_to",
+    ),
+    Mutation(
         "K36",
         "the size of an answer over gRPC",
         "ael/services/rpc.py",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -14,13 +15,14 @@ import grpc
 import pytest
 from grpc import aio
 
+from ael.hosting.summary import summary
 from ael.run.outcome import Faulted, Unsettled, Value
 from ael.services.status import TRAILER, details_of
 from ael.types.fault import FaultKind
 from ael.types.proto_wire import framed
 from tests.ports import free_port
 from tests.transports.authority import Authority
-from tests.transports.places import Placed, Setting, ledger, placed, serving_grpc
+from tests.transports.places import Placed, Setting, ledger, opened_in, placed, serving_grpc
 from tests.transports.programs import SHOP
 from tests.transports.test_context import until
 
@@ -245,6 +247,29 @@ def test_what_is_no_grpc_at_all(tmp_path: Path) -> None:
             outcome = await program.run("pay", {"id": "A"})
             assert isinstance(outcome, Faulted), outcome
             assert outcome.kind is FaultKind.UNAVAILABLE
+            assert outcome.details["sent"] is False
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.feature("K42", "A11.4")
+def test_a_name_that_stands_for_this_machine_is_not_connected_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a name resolves to is looked at before anything connects; the deployment does not list it, so nothing is sent."""
+
+    async def scenario() -> None:
+        async def rebound(host: str, port: int, **_: object) -> list[Any]:
+            return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port))]
+
+        monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", rebound)
+        lines = 'service Orders = grpc("orders.example.com:443")\n'
+        async with placed("in process", tmp_path, SHOP, Setting(client=lines)) as program:
+            assert [row.bound for row in summary(opened_in(tmp_path, SHOP, lines)) if row.kind == "service"] == [
+                "grpc orders.example.com:443"
+            ]
+            outcome = await program.run("pay", {"id": "A"})
+            assert isinstance(outcome, Faulted), outcome
+            assert outcome.kind is FaultKind.UNAVAILABLE
+            assert "stands for a private or loopback address" in outcome.message
             assert outcome.details["sent"] is False
 
     asyncio.run(scenario())
