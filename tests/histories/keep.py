@@ -23,7 +23,7 @@ from tests.run.fakes import FakeClock
 
 FOLDER = Path(__file__).parent
 RUN = "kept"
-TABLES = {"ael_run": "run", "ael_entry": "run, seq"}
+TABLES = {"ael_run": "run", "ael_record": "place"}
 NOW = 1_764_000_000.0
 
 
