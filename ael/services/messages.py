@@ -9,7 +9,7 @@ from ael.services.contract import Contract, MethodContract
 from ael.types.definition import Definitions
 from ael.types.proto import ProtoFile, ProtoMethod
 from ael.types.proto_build import Served, proto_file
-from ael.types.proto_text import ENDING, proto_text
+from ael.types.proto_text import proto_text
 
 
 def files(methods: Iterable[MethodContract], definitions: Definitions) -> tuple[ProtoFile, ...]:
@@ -41,6 +41,3 @@ def _fails(method: MethodContract) -> list[str]:
     """A line that names the declared errors, which stand in the details of a status."""
     names = sorted(name.rpartition(".")[2] for name in method.signature.fails)
     return [f"Fails with {', '.join(names)}."] if names else []
-
-
-__all__ = ["ENDING", "by_path", "files", "grpc_proto"]

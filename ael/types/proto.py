@@ -19,13 +19,13 @@ class ProtoError(ValueError):
 
 
 class Kind(Enum):
-    """How a value without parts is carried; the value is protobuf's word."""
+    """How a value without parts is carried."""
 
-    TEXT = "string"
+    TEXT = "text"
     """The text that it is in JSON: texts, decimals, times, days, durations."""
-    DIGITS = "string "
+    DIGITS = "digits"
     """A whole number that may be larger than 64 bits, in decimal digits."""
-    JSON = "string  "
+    JSON = "json"
     """The JSON text of any value."""
     INT = "int64"
     FLOAT = "double"
@@ -35,7 +35,7 @@ class Kind(Enum):
     @property
     def word(self) -> str:
         """The type in a `.proto`."""
-        return self.value.strip()
+        return "string" if self in (Kind.TEXT, Kind.DIGITS, Kind.JSON) else self.value
 
 
 class Absence(Enum):

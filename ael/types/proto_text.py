@@ -20,19 +20,6 @@ from ael.types.proto import (
     Table,
 )
 
-ENDING = """\
-syntax = "proto3";
-
-package ael.v1;
-
-// How a call of AEL ended that gave no value: in the details of a status.
-message Ending {
-  // An object: `outcome` is `error`, `fault` or `uncertain`.
-  string json = 1;
-}
-"""
-"""`ael/v1/ending.proto`."""
-
 
 def proto_text(file: ProtoFile) -> str:
     """The file, with services first."""
