@@ -88,9 +88,9 @@ MUTATIONS = (
     Mutation(
         "K12",
         "the refusal to write NaN and infinities",
-        "ael/types/canonical.py",
-        'allow_nan=False, check_circular=False, separators=(",", ":"), default=json_form)',
-        'allow_nan=True, check_circular=False, separators=(",", ":"), default=json_form)',
+        "ael/types/json_text.py",
+        '":", ",", sort, False, False)',
+        '":", ",", sort, False, True)',
         "tests/types/test_json.py::TestK12",
     ),
     Mutation(

@@ -62,7 +62,7 @@ MUTATIONS = (
         "K40",
         "the thread for the commits of several runs",
         "ael/journal/writer.py",
-        "        alone, self._latest = self._latest == of, of",
+        "        alone, self._latest = self._latest in (None, of), of",
         "        alone, self._latest = True, of",
         WRITER + "test_slow_commits_and_those_of_several_runs_are_the_threads",
     ),
