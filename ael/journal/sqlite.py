@@ -20,8 +20,10 @@ CHECKPOINT = 4_000
 RESERVE = 1 << 20
 """Bytes by which the log is made longer ahead. A commit that lengthens a file has the file system write more than the commit, which takes
 twice the time."""
-_GROWN = 8
-"""Commits that may lengthen the log before that is worth it: a short run makes no more."""
+_LOOKS = 4
+"""Commits from one look at the size of the log to the next."""
+_GROWN = 2
+"""Looks that may find it longer before that is worth it: a short run makes no more commits."""
 BUSY = 10.0
 """Seconds that a commit waits for another process's."""
 _HEAD = 100
@@ -62,7 +64,8 @@ class SqliteDatabase:
         self._log = Path(f"{path}-wal")
         self._size = 0
         self._grown = 0
-        """Commits that lengthened the log."""
+        """Looks that found the log longer."""
+        self._commits = 0
         self._clock = clock
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -154,6 +157,12 @@ class SqliteDatabase:
 
     def commit(self) -> None:
         self.change("COMMIT")
+        self._commits += 1
+        if self._commits % _LOOKS == 0:
+            self._look()
+
+    def _look(self) -> None:
+        """Whether the log has become longer, time and again."""
         with suppress(OSError):
             size = self._log.stat().st_size
             if size != self._size:
@@ -175,7 +184,7 @@ class SqliteDatabase:
             with suppress(sqlite3.Error):
                 self._db.execute("PRAGMA cache_size = -2000")
         self._size = self._log.stat().st_size
-        self._grown = min(self._grown, _GROWN - 2)
+        self._grown = min(self._grown, _GROWN - 1)
 
     def rollback(self) -> None:
         with suppress(sqlite3.Error):

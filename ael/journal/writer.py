@@ -238,8 +238,11 @@ class Writer:
             self._bell.put(None)
             return
         here = asyncio.get_running_loop()
-        _set([job for job in batch if job.loop is here])
-        _resolve([job for job in batch if job.loop is not here])
+        others = [job for job in batch if job.loop is not here]
+        if others:
+            batch = [job for job in batch if job.loop is here]
+            _resolve(others)
+        _set(batch)
 
     def _take(self, count: int) -> list[Job]:
         """The next jobs of the queue. Under `_lock`."""

@@ -142,7 +142,7 @@ class Step:
     def _later(self, waiting: Awaitable[None] | None) -> None:
         """A record that nothing waits for: its commit is joined with the run."""
         if waiting is not None:
-            self.run.unwritten = asyncio.ensure_future(waiting)
+            self.run.unwritten = waiting if isinstance(waiting, asyncio.Future) else asyncio.ensure_future(waiting)
 
 
 @lru_cache(maxsize=4_096)
