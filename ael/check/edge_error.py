@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ael.check.checker import Checker
-from ael.check.failure import listed, result_end, short
+from ael.check.failure import listed, listing, short
 from ael.check.module import report_unknown, seen, visible
 from ael.check.sign import UNCERTAIN
-from ael.diagnostics.diagnostic import Fix
-from ael.source import Span
 from ael.syntax import nodes as n
 from ael.types.agent import FINISH, START, EdgeSpec
 from ael.types.signature import Signature
@@ -93,7 +91,7 @@ def unmet(
         if not left:
             continue
         at = next(found for edge in node.edges if (found := _mentions(edge, visited)) is not None)
-        fix = _listing(c, node, left)
+        fix = listing(c, node, left)
         notes = (f"meet it: `edge {visited} -> … on {', '.join(short(error) for error in left)}`; or list it in `fails`",)
         if left == [UNCERTAIN]:
             message = f"`{visited}` may end `Uncertain`, which no edge meets and `{short(name)}` does not list"
@@ -108,13 +106,3 @@ def unmet(
 def _mentions(edge: n.Edge, name: str) -> n.Name | None:
     """Where an edge names a node: as its target, else as a source."""
     return next((one for one in (edge.target.name, *edge.sources) if one.text == name and name != FINISH), None)
-
-
-def _listing(c: Checker, node: n.AgentDecl, errors: list[str]) -> Fix | None:
-    names = ", ".join(short(error) for error in errors)
-    title = f"list {listed(errors)} in `fails`"
-    if node.fails:
-        end = node.fails[-1].span.end
-        return c.edit(title, (Span(end, end), f", {names}"))
-    at = result_end(c, node)
-    return c.edit(title, (Span(at, at), f" fails {names}")) if at is not None else None

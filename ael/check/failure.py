@@ -95,7 +95,7 @@ def pass_on(c: Checker, errors: Iterable[str], span: Span, *, verb: str = "`try`
     if not new:
         return
     body.reported.update(new)
-    fix = _listing(c, body, new)
+    fix = listing(c, body.declaration, new)
     if body.kind in ("clause", "constant"):
         c.report("AEL0402", f"nothing can fail here, and {verb} {listed(new)}", span)
     elif new == [UNCERTAIN]:
@@ -106,10 +106,9 @@ def pass_on(c: Checker, errors: Iterable[str], span: Span, *, verb: str = "`try`
         c.report("AEL0402", message, span, fix=fix)
 
 
-def _listing(c: Checker, body: Body, errors: list[str]) -> Fix | None:
-    """Add errors to the `fails` of the callable."""
-    node = body.declaration
-    if not isinstance(node, n.FunctionDecl | n.ToolDecl | n.NodeDecl):
+def listing(c: Checker, node: n.Node | None, errors: list[str]) -> Fix | None:
+    """Add errors to the `fails` of a callable; None for what has none."""
+    if not isinstance(node, n.FunctionDecl | n.ToolDecl | n.NodeDecl | n.AgentDecl):
         return None
     names = ", ".join(short(e) for e in errors)
     title = f"list {listed(errors)} in `fails`"
@@ -251,5 +250,5 @@ def check_model_node(c: Checker, node: n.NodeDecl, name: str, allows: frozenset[
                 f"a call of `{path.text}` may end `Uncertain`, and ends the node with it, which `{short(name)}` does not list"
             )
             notes = ("a model does not guess what happened: say `fails Uncertain`, so that the node's callers face it",)
-            c.report("AEL0403", message, path.span, labels=label, notes=notes, fix=_listing(c, body, [UNCERTAIN]))
+            c.report("AEL0403", message, path.span, labels=label, notes=notes, fix=listing(c, body.declaration, [UNCERTAIN]))
             return
