@@ -53,7 +53,20 @@ def test_only_the_table_builder_imports_lark() -> None:
     assert {name for name in importers if name.startswith("ael/")} <= {"ael/syntax/build_tables.py"}
 
 
-HEAVY = ("lark", "pydantic", "aiohttp", "httpx2", "mcp", "rich", "jiter", "asyncio", "genai_prices", "pygments", "json_repair", "grpc")
+HEAVY = (
+    "lark",
+    "pydantic",
+    "aiohttp",
+    "httpx2",
+    "mcp",
+    "rich",
+    "jiter",
+    "asyncio",
+    "genai_prices",
+    "pygments",
+    "json_repair",
+    "grpc",
+)
 
 
 @pytest.mark.parametrize("command", [["check", "examples/numbers/main.ael"], ["explain"], ["--version"]])
