@@ -17,10 +17,9 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Coroutine, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import ael
 from ael.net.address import Endpoint
@@ -43,6 +42,8 @@ ENDING = 15.0
 """Seconds that a child gets to end what it does."""
 _DOWN = 1.0
 _LOOK = 0.05
+_OWN = 5.0
+"""Seconds that the process of a key is waited for before another takes the call."""
 
 
 @dataclass(frozen=True)
@@ -125,21 +126,18 @@ class Workers:
         self._entry = entry
 
     async def place(self, key: str) -> Endpoint:
-        """The process for this key, or the next that is up; waits for one that is being started. Raises `Fault` where there is none."""
+        """The process for this key, or the next that is up where that one cannot be had. Raises `Fault` where there is none.
+
+        One that is being started is waited for: its neighbour does not know the keys that belong to it.
+        """
         children = await self._fleet.children(self._entry)
         first = turn(key, len(children))
         ordered = [*children[first:], *children[:first]]
         for child in ordered:
+            if child.starting:
+                await child.settled()
             if child.up:
                 return child.endpoint
-        starting = [child for child in ordered if child.starting]
-        if starting:
-            await asyncio.wait(
-                [asyncio.ensure_future(child.settled()) for child in starting], return_when=asyncio.FIRST_COMPLETED
-            )
-            for child in ordered:
-                if child.up:
-                    return child.endpoint
         why = next((child.why for child in ordered if child.why), "")
         message = f"no process that serves `{self._entry}` is up{': ' + why if why else ''}"
         raise Fault(FaultKind.UNAVAILABLE, message, sent=False, retry_after=_DOWN)
@@ -157,15 +155,18 @@ class Peers:
         self._connect = connect
 
     async def place(self, key: str) -> Endpoint:
-        """The process for this key, or the next that is there. Raises `Fault` where there is none in time."""
+        """The process for this key, or after a while the next that is there. Raises `Fault` where there is none in time."""
         first = turn(key, len(self._sockets))
         ordered = [*self._sockets[first:], *self._sockets[:first]]
-        until = asyncio.get_running_loop().time() + self._connect
+        loop = asyncio.get_running_loop()
+        began = loop.time()
         while True:
-            for path in ordered:
+            waited = loop.time() - began
+            # All of a program are started at once: the one that knows the key may be up in a moment.
+            for path in ordered if waited >= min(_OWN, self._connect) else ordered[:1]:
                 if os.path.exists(path):
                     return local(path)
-            if asyncio.get_running_loop().time() >= until:
+            if waited >= self._connect:
                 raise Fault(FaultKind.UNAVAILABLE, "no process that serves it is up", sent=False, retry_after=_DOWN)
             await asyncio.sleep(_LOOK)
 
@@ -320,17 +321,6 @@ class _Child:
             # Also what it started and left behind.
             _signal(process, signal.SIGKILL)
         await process.wait()
-
-
-async def _first(waits: list[Coroutine[Any, Any, None]]) -> None:
-    """Wait for the first of them, and leave nothing behind."""
-    tasks = [asyncio.ensure_future(wait) for wait in waits]
-    try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _well(client: Client, look: Target) -> bool:

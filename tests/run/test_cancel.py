@@ -147,12 +147,14 @@ def test_a_cancel_is_journaled_and_told() -> None:
 def test_started_calls_are_joined_before_the_run_ends() -> None:
     """A function in a thread cannot be stopped: it is told, and the run's end waits for it."""
     ended: list[str] = []
-    begun = threading.Event()
+    begun, over = threading.Event(), threading.Event()
 
     def slow(*, call: Any) -> str:
         begun.set()
         while not call.cancelled():
             threading.Event().wait(0.005)
+        # It takes its time to end: a run that did not wait for it would be over long before.
+        over.wait(1)
         ended.append("thread")
         return ""
 
@@ -166,8 +168,10 @@ def test_started_calls_are_joined_before_the_run_ends() -> None:
 
     made = unit(tools=[tool("slow", None)], nodes=[code("main", main)])
     outcome = run(engine(made, externs={"main.slow": slow}), "main", during=stop)
+    at_the_end = list(ended)
+    over.set()
     assert fault_of(outcome).kind is FaultKind.CANCELLED
-    assert ended == ["thread"]
+    assert at_the_end == ["thread"]
 
 
 def test_what_does_not_stop_is_left_behind_after_the_grace(monkeypatch: pytest.MonkeyPatch) -> None:
