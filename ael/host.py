@@ -32,6 +32,7 @@ from ael.run.permission import Layer
 from ael.run.placement import Placement
 from ael.run.ports import Approver, Clock, ModelProvider, RemoteServer, Sink, StorePort
 from ael.run.store import MemoryStore, SqliteStore
+from ael.types.agent import pairs
 from ael.types.value import Secret
 
 __all__ = ["Host", "HostError", "open_host", "open_preview"]
@@ -109,7 +110,7 @@ def open_host(
     unit = lower(program)
     elsewhere = {*deployment.placements, *(name.rpartition(".")[0] for name in operations or {})}
     everything = frozenset(program.declarations) | frozenset(program.tools)
-    names = everything if entry is None else reachable(program, entry, elsewhere)
+    names = everything if entry is None else reachable(program, entry, elsewhere, deployment.here)
     secrets = Secrets(deployment)
     for secret in also:
         secrets.get(secret)
@@ -130,6 +131,7 @@ def open_host(
         servers=_servers(opened, names, secrets, clock) if servers is None else dict(servers),
         provides=deployment.services,
         placements=_placements(opened, names, secrets, clock, peers or {}, peer_token),
+        here=deployment.here,
         tools=deployment.tools,
         approver=approver,
         approval_timeout=deployment.runs.approval,
@@ -209,8 +211,11 @@ def _servers(opened: Opened, names: frozenset[str], secrets: Secrets, clock: Clo
 def _placements(
     opened: Opened, names: frozenset[str], secrets: Secrets, clock: Clock, peers: Mapping[str, list[str]], token: Secret | None
 ) -> dict[str, Placement]:
-    """The services and nodes that are reached and run elsewhere. What carries calls there is loaded only where there are some."""
+    """What is reached and runs elsewhere, edges with their agents. What carries calls there is loaded only where there is some."""
     owners = {name.rpartition(".")[0] for name in names} | names
+    nodes = opened.program.nodes
+    agents = [(name, spec) for name in names if name in nodes and (spec := nodes[name].agent) is not None]
+    owners |= {key for name, spec in agents for edge in spec.edges for way in pairs(name, edge) for key in way}
     wanted = opened.deployment.placements.keys() & owners
     if not wanted:
         return {}

@@ -80,7 +80,7 @@ def bound_of(opened: Opened) -> Bound:
         values,
         frozenset(_reads(opened)),
         frozenset(deployment.placements),
-        cache(lambda entry: frozenset(_called(program, reachable(program, entry, deployment.placements)))),
+        cache(lambda entry: frozenset(_called(program, reachable(program, entry, deployment.placements, deployment.here)))),
     )
 
 

@@ -1,4 +1,4 @@
-"""Services and nodes as a deployment places them. Imported only by a program that calls one elsewhere."""
+"""Services, nodes and edges as a deployment places them. Imported only by a program that calls one elsewhere."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from ael.types.value import Secret
 def bind_placements(
     opened: Opened, wanted: frozenset[str], secrets: Secrets, clock: Clock, peers: Mapping[str, list[str]], token: Secret | None
 ) -> dict[str, Placement]:
-    """Those of the deployment's placements that are `wanted` (services and nodes). Raises `HostError`; nothing is started yet.
+    """Those of the deployment's placements that are `wanted` (services, nodes, edges). Raises `HostError`; nothing is started yet.
 
     `peers`: placement -> sockets of the processes that another process of this program keeps up, and the `token` that lets in there.
     """

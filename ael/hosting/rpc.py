@@ -1,4 +1,4 @@
-"""Services and nodes that a deployment places behind gRPC. Imported only by a program that calls one there."""
+"""Services, nodes and edges that a deployment places behind gRPC. Imported only by a program that calls one there."""
 
 from __future__ import annotations
 
@@ -27,10 +27,12 @@ def bind_rpc(
     token: Secret | None,
     clock: Clock,
 ) -> Rpc:
-    """The placement of one service or node, which goes by the service `wire` there. Nothing is connected yet."""
+    """The placement of one service, node or edge, which goes by the service `wire` there. Nothing is connected yet."""
     program, deployment = opened.program, opened.deployment
     service = program.services.get(name)
-    signatures = [program.nodes[name].signature] if service is None else [one.signature for one in service.operations]
+    signatures = (
+        [program.nodes[binding.node or name].signature] if service is None else [one.signature for one in service.operations]
+    )
     contracts = [MethodContract(f"/{wire}/{names.method(one.name.rpartition('.')[2])}", one) for one in signatures]
     return Rpc(
         wire,

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ael.data import dataclass
 from ael.hosting.models import model_name, short_name
+from ael.project.bind_service import shown
 from ael.project.deployment import Deployment, McpBinding, ModelBinding, SecretSource
 from ael.project.form import BUDGET_WORDS, DEFAULT_WORDS, LIMIT_WORDS
 from ael.project.placements import PlacementBinding
@@ -71,6 +72,9 @@ def _program(opened: Opened) -> Iterator[Row]:
     for name, placed in deployment.placements.items():
         if name in program.nodes:
             yield Row("node", short_name(name), _place(placed))
+    for key in sorted({*deployment.here, *(key for key, placed in deployment.placements.items() if placed.node is not None)}):
+        placed = deployment.placements.get(key)
+        yield Row("edge", shown(key), "in the process" if placed is None else _place(placed))
     for name in program.servers:
         server = deployment.servers.get(name)
         yield Row(

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from ael.check.program import CheckedProgram
 from ael.diagnostics.diagnostic import Bag
-from ael.project import bind_model, bind_program, bind_runs, bind_service, bind_serving, bind_tenant, bind_world
+from ael.project import bind_edge, bind_model, bind_program, bind_runs, bind_service, bind_serving, bind_tenant, bind_world
 from ael.project.bind_model import PROVIDERS
 from ael.project.bind_state import ProgramState, ServerFacts, State, once
 from ael.project.deployment import Deployment
@@ -28,13 +28,6 @@ __all__ = ["PROVIDERS", "bind", "bind_servers", "bind_store", "bind_without"]
 
 S = TypeVar("S", bound=State)
 _NO_PINS: Pins = MappingProxyType({})
-
-
-def _later(what: str) -> Callable[[State, n.Binding], None]:
-    def line(state: State, binding: n.Binding) -> None:
-        raise Wrong("AEL1004", what, binding)
-
-    return line
 
 
 def _mcp(state: State, binding: n.Binding) -> None:
@@ -73,7 +66,6 @@ WORLD: Mapping[str, Callable[[State, n.Binding], None]] = MappingProxyType(
         "command": bind_world.command,
         "runs": bind_runs.runs,
         "mcp": _mcp,
-        "edge": _later("placing an edge is read and formatted, but comes in a later release"),
         "log": _log,
     }
 )
@@ -84,6 +76,7 @@ PROGRAM: Mapping[str, Callable[[ProgramState, n.Binding], None]] = MappingProxyT
         "store": bind_program.store,
         "service": bind_program.service,
         "node": bind_service.node,
+        "edge": bind_edge.edge,
         "tool": bind_program.tool,
         "role": bind_program.role,
         "deny": bind_program.deny,
@@ -119,6 +112,7 @@ def bind(
                 bind_tenant.tenant(state, declaration)
     _read(state, module, {**WORLD, **PROGRAM})
     bind_service.settle(state)
+    bind_edge.settle(state)
     bind_tenant.settle(state)
     bind_program.settle_allowed(state)
     _settle(state, required=True)
@@ -214,6 +208,7 @@ def _deployment(state: ProgramState, name: str, folder: Path) -> Deployment:
         roles=state.roles,
         services=state.services,
         placements=state.placements,
+        here=frozenset(state.here),
         servers=state.servers,
         commands=frozenset(state.commands),
         serving=bind_serving.serving(state),

@@ -47,26 +47,33 @@ _TIMES: Mapping[str, tuple[int, int]] = {"connect": (1, 600_000), "cooldown": (1
 
 def placed(state: ProgramState, binding: n.Binding, name: str) -> bool:
     """Read a placement of the service or node `name`, if the line has one. Raises `Wrong`, `NotConstant`."""
+    found = placement(state, binding, name)
+    if isinstance(found, PlacementBinding):
+        state.placements[name] = found
+        state.placement_places[name] = value(binding)
+    return found is not None
+
+
+def placement(state: ProgramState, binding: n.Binding, name: str) -> PlacementBinding | Literal["here"] | None:
+    """Where a line places `name`, a service or a node; None where it says something else. Raises `Wrong`, `NotConstant`."""
     node = value(binding)
     found = evaluate(node)
     if not isinstance(found, Construct):
-        return False
+        return None
     if found.name == "in_process" and not found.positional and not found.named:
-        return True
+        return "here"
     if found.name in LATER:
         message = f"the placement `{found.name}(…)` is read and formatted, but comes in a later release"
         raise Wrong("AEL1004", message, node, f"until then there is {_FORMS['https']}, {_FORMS['grpc']} and {_FORMS['process']}")
     if found.name not in PLACEMENTS:
-        return False
+        return None
     match found.name:
         case "https":
-            state.placements[name] = _https(state, found, node)
+            return _https(state, found, node)
         case "grpc":
-            state.placements[name] = _grpc(state, found, node)
+            return _grpc(state, found, node)
         case _:
-            state.placements[name] = _process(state, found, node, name)
-    state.placement_places[name] = node
-    return True
+            return _process(state, found, node, name)
 
 
 def node(state: ProgramState, binding: n.Binding) -> None:
@@ -81,14 +88,19 @@ def settle(state: ProgramState) -> None:
     for name, found in state.placements.items():
         if found.kind != "process":
             continue
-        inside = reachable(state.program, name if found.provider is None else f"provide {found.provider}")
+        inside = reachable(state.program, (found.node or name) if found.provider is None else f"provide {found.provider}")
         for store in sorted(state.program.stores.keys() & _stores(inside)):
             if state.stores.get(store, StoreBinding("memory")).kind == "memory":
                 message = (
-                    f"`{short(name)}` runs in processes of its own, and each would have another `{short(store)}`: it is in memory"
+                    f"`{shown(name)}` runs in processes of its own, and each would have another `{short(store)}`: it is in memory"
                 )
                 note = f'keep it in a file: `store {short(store)} = sqlite("{short(store)}.db")`'
                 state.bag.report("AEL0851", message, state.source, state.placement_places[name].span, notes=(note,))
+
+
+def shown(name: str) -> str:
+    """A service, node or edge as its line writes it: `desk.plan -> desk.look`."""
+    return " -> ".join(short(end) for end in name.split(" -> "))
 
 
 def _stores(names: frozenset[str]) -> set[str]:

@@ -115,6 +115,9 @@ class ProgramState(State):
         self.services: dict[str, str] = {}
         self.placements: dict[str, PlacementBinding] = {}
         self.placement_places: dict[str, n.Node] = {}
+        self.here: set[str] = set()
+        self.edge_places: dict[str, n.Node] = {}
+        """The edges that a line places, in the process too, and where it says so."""
         self.prices: list[PriceEntry] = []
         self.denied: set[str] = set()
         self.budget = BudgetSpec()
@@ -136,6 +139,7 @@ def once(state: State, binding: n.Binding) -> None:
     if binding.subject is None and kind != "runs":
         return
     name = "" if binding.subject is None else f" {binding.subject.text}"
+    name += "" if binding.target is None else f" -> {binding.target.text}"
     key = (kind, name)
     if key in state.seen:
         raise Wrong("AEL0813", f"`{kind}{name}` is bound twice", binding.subject or binding.kind)
@@ -209,16 +213,22 @@ def permissions(state: ProgramState, paths: Iterable[n.Path]) -> frozenset[str]:
 
 def declared_node(program: CheckedProgram, text: str, place: n.Node) -> str:
     """The qualified name of a node that a line names; one of the main module goes before others. Raises `Wrong` (AEL0810)."""
-    matches = matching(text, program.nodes)
+    return declared(program, "node", program.nodes, text, place)
+
+
+def declared(program: CheckedProgram, kind: str, known: Iterable[str], text: str, place: n.Node) -> str:
+    """The one of the qualified names `known` that `text` names, as `declared_node`."""
+    names = list(known)
+    matches = matching(text, names)
     own = f"{program.main}.{text}"
     if own in matches or len(matches) == 1:
         return own if own in matches else matches[0]
     if matches:
-        raise Wrong("AEL0810", f"more than one node is called `{text}`", place, listing("say which:", matches))
-    shorts = [short(name) for name in program.nodes]
+        raise Wrong("AEL0810", f"more than one {kind} is called `{text}`", place, listing("say which:", matches))
+    shorts = [short(name) for name in names]
     close = get_close_matches(text, shorts, 1)
     note = f"did you mean `{close[0]}`?" if close else listing("the program has", shorts)
-    raise Wrong("AEL0810", f"the program has no node `{text}`", place, note)
+    raise Wrong("AEL0810", f"the program has no {kind} `{text}`", place, note)
 
 
 def dotted(node: n.Node) -> str | None:

@@ -165,7 +165,9 @@ class Deployment:
     services: Mapping[str, str] = field(default_factory=dict)
     """Service -> the provide that is bound, by alias."""
     placements: Mapping[str, PlacementBinding] = field(default_factory=dict)
-    """Services and nodes that run elsewhere, by qualified name."""
+    """What runs elsewhere: services and nodes by qualified name, edges by `ael.types.agent.pair`."""
+    here: frozenset[str] = frozenset()
+    """The edges whose visits stay in the process although their node runs elsewhere."""
     servers: Mapping[str, McpBinding] = field(default_factory=dict)
     """MCP servers by the qualified name of their declaration (`main.crm`)."""
     commands: frozenset[str] = frozenset()

@@ -37,16 +37,17 @@ PARTS: Mapping[str, str] = {
     "caller": "name value clauses",
     "listen": "value",
     "node": "name value",
-    "edge": "name target value clauses options",
+    "edge": "name target value",
     "log": "name target value clauses options",
 }
-"""Kind of line -> its parts. The last two are read and formatted, and get their meaning later."""
+"""Kind of line -> its parts. The last is read by its own rules."""
 
 FORMS: Mapping[str, str] = {
     "model": '`model NAME = anthropic("claude-haiku-4-5")`',
     "store": '`store NAME = sqlite("file.db")` or `store NAME = memory`',
     "service": '`service NAME = PROVIDE`, `service NAME = https("https://…")` or `service NAME = process(workers: 4)`',
     "node": '`node NAME = process(workers: 4)` or `node NAME = https("https://…")`',
+    "edge": '`edge AGENT.NODE -> AGENT.NODE = process(workers: 4)` or `edge AGENT.NODE -> AGENT.NODE = https("https://…")`',
     "tool": "`tool NAME timeout 20s approval required by ROLE`",
     "role": '`role NAME = ["alice", "bob"]`',
     "setting": '`setting NAME = "value"`',

@@ -1,4 +1,4 @@
-"""Where a deployment places services and nodes that do not run in the process: data."""
+"""Where a deployment places services, nodes and edges that do not run in the process: data."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class PlacementBinding:
     there (`warehouse.Orders`), None for the pack's. `workers` of `process`, and `provider`, which of the program's `provide`s they run
     (its qualified name). Times in milliseconds: `connect` to be connected, or for a process to be up; `cooldown` that a circuit stays
     open after so many `failures` in a row.
-    `concurrent`: calls under way at once.
+    `concurrent`: calls under way at once. `node`: the qualified name of what is visited along an edge; None for services and nodes.
     """
 
     kind: Literal["https", "grpc", "process"]
@@ -32,3 +32,4 @@ class PlacementBinding:
     concurrent: int = 64
     failures: int = 5
     cooldown: int = 30_000
+    node: str | None = None

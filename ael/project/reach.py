@@ -6,31 +6,48 @@ from collections.abc import Collection, Iterator
 
 from ael.check.program import CallInfo, CheckedProgram, Meaning
 from ael.syntax import nodes as n
+from ael.types.agent import pairs
 
 
-def reachable(program: CheckedProgram, entry: str, elsewhere: Collection[str] = ()) -> frozenset[str]:
+def reachable(program: CheckedProgram, entry: str, elsewhere: Collection[str] = (), here: Collection[str] = ()) -> frozenset[str]:
     """Qualified names of all that `entry` can call: functions, tools, nodes, operations, and what provides them.
 
-    `elsewhere`: services and nodes that run elsewhere, so that what is inside of them is not reached here.
+    `elsewhere`: services, nodes and edges that run elsewhere, so that what is inside of them is not reached here; `here`: the edges along
+    which a node is visited here although it runs elsewhere (both as a `Deployment` has them).
     """
     providers: dict[str, list[str]] = {}
     for name, spec in program.provides.items():
         # A provider is declared under a name that nothing else can have.
         providers.setdefault(spec.service, []).extend((name, f"provide {name}"))
     found: set[str] = set()
-    open_names = [entry]
+    inside: set[str] = set()
+    """Those of them that run here, so that what they call is reached."""
+    open_names = [(entry, True)]
     while open_names:
-        name = open_names.pop()
-        if name in found:
-            continue
+        name, runs = open_names.pop()
         found.add(name)
-        if name in elsewhere and name != entry:
+        if not runs or name in inside:
             continue
-        open_names.extend(direct(program, name))
+        inside.add(name)
+        visited = dict(_visited(program, name, elsewhere, here))
+        open_names.extend(visited.items())
+        open_names.extend((called, called not in elsewhere) for called in direct(program, name) if called not in visited)
         service = name.rpartition(".")[0]
         if service in program.services and service not in elsewhere:
-            open_names.extend(providers.get(service, ()))
+            open_names.extend((provide, True) for provide in providers.get(service, ()))
     return frozenset(found)
+
+
+def _visited(program: CheckedProgram, name: str, elsewhere: Collection[str], here: Collection[str]) -> Iterator[tuple[str, bool]]:
+    """The nodes that an agent visits, and whether along any of its edges they run here."""
+    spec = program.nodes.get(name)
+    if spec is None or spec.agent is None:
+        return
+    for own, node in spec.agent.nodes.items():
+        ways = [way for edge in spec.agent.edges if edge.target == own for way in pairs(name, edge)]
+        stays = [any(key in here for key in way) for way in ways]
+        goes = [node in elsewhere or any(key in elsewhere for key in way) for way in ways]
+        yield node, any(stay or not away for stay, away in zip(stays, goes, strict=True))
 
 
 def models_of(program: CheckedProgram, names: frozenset[str]) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from ael.run.events import EdgeTaken
 from ael.run.node import NodePlan
 from ael.run.parallel import branches, each
 from ael.run.scope import Scope
-from ael.types.agent import FINISH, START, routes
+from ael.types.agent import FINISH, START, EdgeSpec, routes
 from ael.types.fault import Failure, Fault, FaultKind, Uncertain
 
 
@@ -26,26 +26,29 @@ class AgentPlan(NodePlan):
 
     kind = "agent"
 
-    __slots__ = ("_found", "_node", "code", "edges", "names", "nodes", "routes")
+    __slots__ = ("_along", "_nodes", "_receivers", "code", "edges", "names", "routes")
 
-    def __init__(self, compiled: CompiledNode, short: str, node: Callable[[str], NodePlan]) -> None:
+    def __init__(self, compiled: CompiledNode, short: str, along: Callable[[str, EdgeSpec, str, str], NodePlan]) -> None:
+        """`along`: what is visited along an edge of an agent, from a source, given the node (see `Plans.along`)."""
         super().__init__(compiled, short, compiled.spec.budget)
         agent = compiled.spec.agent
         assert agent is not None
         self.holder = f"the agent `{short}`"
-        self._node = node
-        self._found: dict[str, NodePlan] = {}
-        self.nodes: Mapping[str, str] = agent.nodes
+        self._along = along
+        self._nodes: Mapping[str, str] = agent.nodes
         self.names = tuple(agent.nodes)
         self.edges = agent.edges
+        self._receivers: list[dict[str, NodePlan]] = [{} for _ in agent.edges]
         self.code = compiled.edges
         self.routes = routes(agent.edges)
 
-    def node(self, name: str) -> NodePlan:
-        """The plan of a node by its name in the edges."""
-        plan = self._found.get(name)
+    def receiver(self, edge: int, source: str) -> NodePlan:
+        """What is visited along an edge from `source`, a point of the agent."""
+        known = self._receivers[edge]
+        plan = known.get(source)
         if plan is None:
-            plan = self._found[name] = self._node(self.nodes[name])
+            spec = self.edges[edge]
+            plan = known[source] = self._along(self.name, spec, source, self._nodes[spec.target])
         return plan
 
     def channel(self, edge: int) -> Channel:
@@ -62,15 +65,16 @@ class AgentPlan(NodePlan):
 
 
 class Branch:
-    """A branch on its way along `edge`, with what its source gave.
+    """A branch on its way along `edge`, with what its `source` gave.
 
     `outputs`: node -> how often it had been visited, and what it gave then, on the way of this branch.
     """
 
-    __slots__ = ("edge", "outputs", "scope", "value")
+    __slots__ = ("edge", "outputs", "scope", "source", "value")
 
-    def __init__(self, edge: int, value: object, outputs: Mapping[str, tuple[int, object]], scope: Scope) -> None:
+    def __init__(self, edge: int, source: str, value: object, outputs: Mapping[str, tuple[int, object]], scope: Scope) -> None:
         self.edge = edge
+        self.source = source
         self.value = value
         self.outputs = outputs
         self.scope = scope
@@ -185,18 +189,18 @@ class Walk:
         self._tell(branch, path)
         try:
             if spec.each is None:
-                value = await self._visit(branch.edge, Item(path, arguments), target, scope)
+                value = await self._visit(branch, Item(path, arguments), scope)
             else:
                 value = await self._each(branch, path, arguments, spec.each)
         except (Failure, Fault, Uncertain) as ending:
             edge = self._meets(target, ending)
             if edge is None:
                 raise
-            return [Branch(edge, None, branch.outputs, scope)]
+            return [Branch(edge, target, None, branch.outputs, scope)]
         return self._leave(target, value, {**branch.outputs, target: (number, value)}, scope)
 
-    async def _visit(self, edge: int, item: Item, target: str, scope: Scope) -> object:
-        plan, depth = self._plan.node(target), self._depth
+    async def _visit(self, branch: Branch, item: Item, scope: Scope) -> object:
+        plan, depth = self._plan.receiver(branch.edge, branch.source), self._depth
 
         async def receive(item: Item) -> object:
             try:
@@ -204,7 +208,7 @@ class Walk:
             finally:
                 self._scope.touched = self._scope.touched or scope.touched
 
-        return await self._channel(edge).deliver(item, receive)
+        return await self._channel(branch.edge).deliver(item, receive)
 
     async def _each(self, branch: Branch, path: str, arguments: tuple[object, ...], place: int) -> list[object]:
         """A visit for each item of a list, results in the order of the items."""
@@ -218,7 +222,7 @@ class Walk:
 
         async def body(at: int, one: object) -> object:
             given = (*arguments[:place], one, *arguments[place + 1 :])
-            return await self._visit(branch.edge, Item(f"{path}[{at}]", given), spec.target, scopes[at])
+            return await self._visit(branch, Item(f"{path}[{at}]", given), scopes[at])
 
         lost = len(run.lost)
         room = self._channel(branch.edge).room
@@ -255,16 +259,16 @@ class Walk:
         if point in found.choices:
             for way in exits:
                 if self._fits(way.edge, outputs):
-                    return [Branch(way.edge, value, outputs, scope)]
+                    return [Branch(way.edge, point, value, outputs, scope)]
             raise self._no_edge(point, scope)
         for way in exits:
             self._taken[way.edge] = self._taken.get(way.edge, 0) + 1
         if len(exits) == 1 and not joins:
-            return [Branch(exits[0].edge, value, outputs, scope)]
-        ready = [Branch(way.edge, value, outputs, _copy(scope)) for way in exits]
+            return [Branch(exits[0].edge, point, value, outputs, scope)]
+        ready = [Branch(way.edge, point, value, outputs, _copy(scope)) for way in exits]
         for join in joins:
             came = self._waiting.setdefault(join, {})
-            came[point] = Branch(-1, value, outputs, scope)
+            came[point] = Branch(-1, point, value, outputs, scope)
             if len(came) == len(found.joins[join]):
                 del self._waiting[join]
                 ready += self._joined(join, [came[source] for source in found.joins[join]])

@@ -40,7 +40,8 @@ class Bindings:
 
     `externs`: tool -> the Python function that the host resolved from "module:function"; a function with a keyword parameter `call`
     gets a `CallContext` there. `operations`: operation -> the same, for a service that the host itself provides. `provides`: service ->
-    the `provide` that serves it, where there is more than one; `placements`: service (or node) -> where it runs, if not in the process.
+    the `provide` that serves it, where there is more than one; `placements`: service, node or edge (`ael.types.agent.pair`) -> where it
+    runs, if not in the process; `here`: the edges whose visits stay in the process although their node runs elsewhere.
     `script`: how a test's `script model [ … ]` becomes a provider; None for the script of an MCP tool, which is with its server.
     `approval_timeout`: seconds that a person has for a decision, None for as long as it takes. `parks_uncertain`: a run that can be
     parked waits for a person to say what became of a call whose outcome is unknown. `operator` is the deployment's allow-list, a layer of
@@ -56,6 +57,7 @@ class Bindings:
     operations: Mapping[str, Callable[..., object]] = field(default_factory=dict)
     provides: Mapping[str, str] = field(default_factory=dict)
     placements: Mapping[str, Placement] = field(default_factory=dict)
+    here: frozenset[str] = frozenset()
     tools: Mapping[str, ToolBinding] = field(default_factory=dict)
     servers: Mapping[str, RemoteServer] = field(default_factory=dict)
     approver: Approver | None = None

@@ -255,12 +255,7 @@ class CallPlan:
                     detail = {"operation": self.short, "reason": fault.kind.value}
                     raise Parked(Wait("time", step.path, self.name, run.world.clock.now() + wait, detail)) from None
                 step.failed_attempt(attempt, fault)
-                if run.listening:
-                    run.emit(Retried(run.id, step.path, self.name, attempt, wait, fault.kind.value))
-                if span is not None and run.trace is not None:
-                    span.attributes["attempts"] = attempt + 1
-                    told = run.trace.begin("retry", self.name, step.path, span)
-                    told.end("fault", (), None, attempt=attempt, wait=wait, reason=fault.kind.value)
+                tell_retry(step, attempt, wait, fault, span)
                 await run.world.clock.sleep(wait)
                 again = permission(scope, self, Check.PERMISSION_AGAIN)
                 if again is not None:
@@ -339,6 +334,17 @@ class CallPlan:
     def lost(self, fault: Fault, step: Step) -> bool:
         """Whether `fault` leaves open if this took effect: a body of AEL code was cut off by its own time limit."""
         return fault.kind is FaultKind.TIMEOUT and fault.details.get("path") == step.path
+
+
+def tell_retry(step: Step, attempt: int, wait: float, fault: Fault, span: OpenSpan | None) -> None:
+    """Tell whoever follows the run that it is tried again after `wait` seconds; `span` is that of the call."""
+    run = step.run
+    if run.listening:
+        run.emit(Retried(run.id, step.path, step.target, attempt, wait, fault.kind.value))
+    if span is not None and run.trace is not None:
+        span.attributes["attempts"] = attempt + 1
+        told = run.trace.begin("retry", step.target, step.path, span)
+        told.end("fault", (), None, attempt=attempt, wait=wait, reason=fault.kind.value)
 
 
 def crashed(name: str, error: BaseException, mask: Callable[[str], str]) -> Fault:

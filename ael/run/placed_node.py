@@ -14,9 +14,10 @@ from ael.journal.entry import Kind
 from ael.lower.unit import CompiledNode
 from ael.run.call import CallPlan
 from ael.run.codec import InputCodec
+from ael.run.delivery import deliver
 from ael.run.gate import bad_arguments
 from ael.run.node import NodePlan
-from ael.run.placed import Crossing, Told
+from ael.run.placed import THERE, Crossing, Told
 from ael.run.placement import Placement
 from ael.run.repeat import LOST_ANSWER
 from ael.run.scope import Scope
@@ -28,13 +29,15 @@ from ael.types.spec import NodeSpec
 
 
 class PlacedNode(NodePlan):
-    """A node that runs elsewhere."""
+    """A node, or an agent, that runs elsewhere. `delivers`: it is visited along an edge, which hands over at least once."""
 
-    __slots__ = ("_visit",)
+    __slots__ = ("_visit", "kind")
 
-    def __init__(self, world: World, compiled: CompiledNode, short: str, placement: Placement) -> None:
+    def __init__(self, world: World, compiled: CompiledNode, short: str, placement: Placement, *, delivers: bool = False) -> None:
         super().__init__(compiled, short, compiled.spec.budget)
-        self._visit = _Visit(world, compiled.spec, short, placement)
+        self.kind = "node" if compiled.spec.agent is None else "agent"
+        self.holder = f"the {self.kind} `{short}`"
+        self._visit = _Visit(world, compiled.spec, short, placement, delivers)
 
     async def inside(self, scope: Scope, depth: int, path: str, arguments: tuple[object, ...]) -> object:
         visit = self._visit
@@ -43,7 +46,7 @@ class PlacedNode(NodePlan):
         except DecodeError as error:
             raise bad_arguments(error).as_fault(path) from None
         # What a visit is recorded as, where it is one that a model asked for, stands at its own path.
-        step = Step(scope.run, f"{path}/there", Kind.OPERATION, self.name, hashlib.sha256(text).hexdigest(), None, scope.last)
+        step = Step(scope.run, f"{path}{THERE}", Kind.OPERATION, self.name, hashlib.sha256(text).hexdigest(), None, scope.last)
         step.replayed()
         step.propose(named)
         value, _ = await visit.perform(scope, depth, step, named, None, False)
@@ -55,9 +58,9 @@ class _Visit(CallPlan):
 
     kind = Kind.OPERATION
     span = "operation"
-    __slots__ = ("_call", "_grants", "_placement")
+    __slots__ = ("_call", "_delivers", "_grants", "_placement")
 
-    def __init__(self, world: World, spec: NodeSpec, short: str, placement: Placement) -> None:
+    def __init__(self, world: World, spec: NodeSpec, short: str, placement: Placement, delivers: bool) -> None:
         limits = world.bindings.limits
         super().__init__(
             spec.name,
@@ -74,6 +77,7 @@ class _Visit(CallPlan):
         )
         self._grants = tuple(sorted(spec.grants))
         self._placement = placement
+        self._delivers = delivers
         self._call = Crossing(world, spec.signature, short, spec.name.rpartition(".")[2], limits.output)
 
     def body(self, scope: Scope, path: str, depth: int, step: Step, arguments: dict[str, object]) -> Coroutine[Any, Any, object]:
@@ -81,7 +85,11 @@ class _Visit(CallPlan):
         # The other side knows nothing of who refuses what here: it is told what is left.
         grants = tuple([name for name in self._grants if scope.rights.refusal(name) is None])
         resend = not self.repeat.can_be_uncertain
-        return self._call.run(self._placement, scope, step, form, None, resend=resend, grants=grants)
+
+        def hand_over() -> Coroutine[Any, Any, object]:
+            return self._call.run(self._placement, scope, step, form, None, resend=resend, grants=grants)
+
+        return deliver(hand_over, scope, step, self.repeat) if self._delivers else hand_over()
 
     def lost(self, fault: Fault, step: Step) -> bool:
         """As of an operation."""

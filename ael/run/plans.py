@@ -14,6 +14,7 @@ from ael.run.provided import PythonOperation
 from ael.run.service import STORE_OPERATIONS, OperationPlan, Serving, StorePlan
 from ael.run.tool import ToolPlan
 from ael.run.world import Plan, World, short
+from ael.types.agent import EdgeSpec, pair
 from ael.types.fault import Fault, FaultKind
 from ael.types.spec import LimitSpec, NodeSpec
 
@@ -39,6 +40,18 @@ class Plans(dict[str, Plan]):
         assert isinstance(plan, NodePlan)
         return plan
 
+    def along(self, agent: str, edge: EdgeSpec, source: str, node: str) -> NodePlan:
+        """What is visited along an edge from `source`: where the deployment places the edge, else where it places the node."""
+        world = self._world
+        placements, here = world.bindings.placements, world.bindings.here
+        keys = [pair(agent, one, edge.target) for one in (edge.sources if edge.joined else (source,))]
+        placement = next((placements[key] for key in keys if key in placements), None)
+        if placement is None and not any(key in here for key in keys):
+            placement = placements.get(node)
+        if placement is not None:
+            return PlacedNode(world, world.unit.nodes[node], short(node), placement, delivers=True)
+        return self._local(node) if node in placements else self.node(node)
+
     def _make(self, name: str) -> Plan | None:
         world = self._world
         unit = world.unit
@@ -63,7 +76,7 @@ class Plans(dict[str, Plan]):
         world = self._world
         node = world.unit.nodes[name]
         if node.spec.agent is not None:
-            return AgentPlan(node, short(name), self.node)
+            return AgentPlan(node, short(name), self.along)
         if node.spec.model is None:
             assert node.body is not None
             return CodeNodePlan(node, short(name), node.body)

@@ -1,4 +1,4 @@
-"""A process that runs one service or node for the process that started it (`process(workers: N)`), until that one ends.
+"""A process that runs one service, or one node, for the process that started it (`process(workers: N)`), until that one ends.
 
 It is told what to do by one line of JSON on its standard input, says `ready` on its standard output when calls are taken, and ends with
 its standard input. Started by `ael.services.workers`.
@@ -68,7 +68,7 @@ def main() -> None:
 
 async def _serve(told: Told, said: int) -> None:
     opened = _opened(told)
-    found = _methods(opened, told.serve)
+    found = _methods(opened, opened.deployment.placements[told.serve].node or told.serve)
     here = replace(opened, deployment=_here(opened.deployment, told))
     host = open_host(
         here, found[0].entry, durable=kept(opened), exports=True, peers=told.peers, peer_token=Secret("peers", told.token)
@@ -106,6 +106,9 @@ def _here(deployment: Deployment, told: Told) -> Deployment:
     """The deployment, with what is served running in this process."""
     placements = dict(deployment.placements)
     own = placements.pop(told.serve)
+    if own.node is not None:
+        # Wherever the node itself is placed: the edge to it says that it runs here.
+        placements.pop(own.node, None)
     services = dict(deployment.services)
     if own.provider is not None:
         services[told.serve] = own.provider

@@ -176,11 +176,11 @@ class Dispatch:
             try:
                 await self._gate.enter(request.caller, wait=self._name not in request.via)
             except Full as full:
-                return _refused(FaultKind.UNAVAILABLE, full.message, retry_after=RETRY_AFTER)
+                return _refused(FaultKind.UNAVAILABLE, full.message, retry_after=RETRY_AFTER, began=False)
             if not self.draining:
                 return None
             self._gate.leave(request.caller)
-        return _refused(FaultKind.UNAVAILABLE, ENDING, retry_after=RETRY_AFTER)
+        return _refused(FaultKind.UNAVAILABLE, ENDING, retry_after=RETRY_AFTER, began=False)
 
     def _begin(self, request: Incoming, pinned: str, attempt: int) -> _Flight:
         flight = _Flight(request, pinned, attempt)

@@ -119,7 +119,7 @@ class Elsewhere(ABC):
                 return await self._exchange(work)
         except NoRoom:
             message = f"{self._policy.concurrent} calls are under way and the line is full"
-            raise self._fault(call, FaultKind.UNAVAILABLE, message, sent=False, retry_after=0.1) from None
+            raise self._fault(call, FaultKind.UNAVAILABLE, message, sent=False, began=False, retry_after=0.1) from None
 
     async def _told(
         self, work: Exchange, ending: Mapping[str, object], *, told: bool, taint: frozenset[str] | None, attempts: int | None

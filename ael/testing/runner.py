@@ -66,7 +66,7 @@ def _one(opened: Opened, index: int) -> TestResult:
 
     try:
         # A test calls the program's own providers, wherever a deployment places them.
-        here = replace(opened, deployment=replace(opened.deployment, placements={}))
+        here = replace(opened, deployment=replace(opened.deployment, placements={}, here=frozenset()))
         host = open_host(here, models=_unscripted(opened), servers=servers, script=script, approver=_Approves())
         problem = asyncio.run(_run(host, host.unit.tests[index]))
     except HostError as error:

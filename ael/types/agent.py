@@ -76,6 +76,20 @@ class Routes:
         yield from self.arrives.get(point, ())
 
 
+def pair(agent: str, source: str, target: str) -> str:
+    """All edges of an agent (its qualified name) from one point to another, as a deployment knows them: `main.desk.plan -> main.desk.look`.
+
+    No service and no node is called so, which makes it a name among theirs.
+    """
+    return f"{agent}.{source} -> {agent}.{target}"
+
+
+def pairs(agent: str, edge: EdgeSpec) -> list[list[str]]:
+    """The `pair`s of an edge: all of one that waits for several nodes together, else each by itself."""
+    found = [pair(agent, source, edge.target) for source in edge.sources]
+    return [found] if edge.joined else [[one] for one in found]
+
+
 def join_of(sources: Sequence[str]) -> str:
     """How the point is called at which `sources` come together; the order in which they are written makes no other."""
     return " & ".join(sorted(sources))
