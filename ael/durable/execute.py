@@ -16,6 +16,7 @@ from ael.journal.durable import DurableStore, Fenced, HandedBack, Held
 from ael.journal.store import RunJournal
 from ael.run.bindings import Options
 from ael.run.engine import Engine
+from ael.run.entry import Given
 from ael.run.outcome import Outcome, Suspended, to_json, word_of
 from ael.run.run import Run
 
@@ -47,12 +48,12 @@ class Execution:
         """What extends the leases of this owner's runs."""
         return Heart(self.store, self.owner, self.lease)
 
-    def fresh(self, entry: str | None, given: Mapping[str, object] | bytes | str | None, options: Options) -> Held:
+    def fresh(self, entry: str | None, given: Given, options: Options) -> Held:
         """A new run of `entry` with its input, held by this owner. Raises what `Engine.header` raises."""
         header, input = self.engine.header(entry, given, options)
         return self.store.fresh(header, input, self.pinned(header.entry, options), self.owner, self.lease)
 
-    async def make(self, entry: str | None, given: Mapping[str, object] | bytes | str | None, options: Options) -> Held | None:
+    async def make(self, entry: str | None, given: Given, options: Options) -> Held | None:
         """A new run of `entry`, held by this owner, that the store knows at once; None where there is one of this id.
 
         Raises what `Engine.header` raises.
@@ -60,9 +61,7 @@ class Execution:
         header, input = self.engine.header(entry, given, options)
         return await self.store.make(header, input, self.pinned(header.entry, options), self.owner, self.lease)
 
-    async def create(
-        self, entry: str | None, given: Mapping[str, object] | bytes | str | None, options: Options
-    ) -> tuple[str, bool]:
+    async def create(self, entry: str | None, given: Given, options: Options) -> tuple[str, bool]:
         """A new run of `entry` that any worker may take: its id, and False where there was one of this id, which stays as it is.
 
         Raises what `Engine.header` raises.
@@ -78,7 +77,7 @@ class Execution:
         """What is bound otherwise here than when the run began."""
         return differences(held, self.bound)
 
-    def start(self, held: Held, options: Options | None = None, given: Mapping[str, object] | bytes | str | None = None) -> Run:
+    def start(self, held: Held, options: Options | None = None, given: Given = None) -> Run:
         """Start, or continue, the execution of a held run. `given`: the input of a new one, as it was given."""
         header, row = held.row.header, held.row
         # What a caller may do is in the record of the run; a later word of the deployment can only take away.

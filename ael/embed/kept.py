@@ -17,7 +17,6 @@ from ael.host import Host
 from ael.journal.durable import Held, RunRow, RunState, StoreError
 from ael.project.tenants import at_once
 from ael.run.bindings import Options, system_user
-from ael.run.codec import digest
 from ael.run.entry import decoded
 from ael.types.problem import DecodeError
 
@@ -40,7 +39,7 @@ class Pin(NamedTuple):
 def pin(host: Host, entry: str, text: bytes, chosen: Options) -> Pin:
     """What a run that is asked for is. An input that does not fit is like every other that does not."""
     try:
-        given = digest(decoded(host.engine.input(entry), text))
+        given = decoded(host.engine.input(entry), text).digest
     except DecodeError:
         given = ""
     return Pin(entry, given, chosen.tenant, chosen.caller)

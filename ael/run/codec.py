@@ -9,7 +9,7 @@ from ael.data import replace
 from ael.lower.unit import CompiledUnit
 from ael.project.deployment import SizeLimits
 from ael.types.arguments import Arguments, argument_reader
-from ael.types.canonical import EncodeError, encode
+from ael.types.canonical import EncodeError, encode, encode_checked
 from ael.types.decode import checker, decoder, encoder, reader
 from ael.types.definition import Definition, RecordDef
 from ael.types.json_text import writer
@@ -86,7 +86,7 @@ class InputCodec:
         """Arguments from code, checked and within the size, and their JSON text."""
         value = self.value.check(named)
         assert isinstance(value, dict)
-        text = written(value)
+        text = text_of_checked(value)
         if len(text) > self.max_bytes:
             raise DecodeError([Problem("", f"the input has {len(text):,} bytes, more than the {self.max_bytes:,} allowed")])
         return value, text
@@ -138,9 +138,17 @@ def text_of_form(form: object) -> bytes:
         return written(form)
 
 
+def text_of_checked(value: object) -> bytes:
+    """The JSON text of a value that a decoder or a checker has seen whole. Raises `DecodeError`."""
+    try:
+        return encode_checked(value)
+    except ValueError:
+        return written(value)
+
+
 def digest(value: object) -> str:
     """SHA-256 of the JSON text of a checked value: its keys are in their declared order."""
-    return hashlib.sha256(written(value)).hexdigest()
+    return hashlib.sha256(text_of_checked(value)).hexdigest()
 
 
 def snapshot(value: object) -> object:

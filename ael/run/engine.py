@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
 
 from ael.journal.book import MemoryBook
@@ -17,9 +17,9 @@ from ael.run.bindings import Bindings, Options
 from ael.run.budget import Account, tighter
 from ael.run.cancel import answer_open, cancelled, conclude, ended_before, join
 from ael.run.clock import SystemClock
-from ael.run.codec import Codecs, InputCodec, digest
+from ael.run.codec import Codecs, InputCodec
 from ael.run.deadline import Deadline, Expired
-from ael.run.entry import choose, decoded
+from ael.run.entry import Given, choose, decoded
 from ael.run.events import RunFinished, RunStarted
 from ael.run.frame import RunFrame
 from ael.run.gate import bad_arguments
@@ -52,6 +52,7 @@ class Engine:
         self._plans = Plans(self.world)
         self.world.plans = self._plans
         self._journal: JournalStore = bindings.journal or MemoryJournal(keep=False)
+        self._keeps = bindings.journal is not None
         self._book = bindings.book or MemoryBook(bindings.clock.now)
         self.access = Access(bindings.tenants, bindings.callers)
         """The tenants and callers of the deployment."""
@@ -60,10 +61,8 @@ class Engine:
         self.last_crash: Exception | None = None
         """What failed inside the run time last, for `--trace` and tests: a defect, never the user's mistake."""
 
-    def start(
-        self, entry: str | None = None, given: Mapping[str, object] | bytes | str | None = None, options: Options | None = None
-    ) -> Run:
-        """Start a run of `entry` (None: the one of language.md, section 6) with its input: JSON text, or an object of JSON values.
+    def start(self, entry: str | None = None, given: Given = None, options: Options | None = None) -> Run:
+        """Start a run of `entry` (None: the one of language.md, section 6) with its input.
 
         An operation is an entry too, by its whole name: a run that is a call from outside.
 
@@ -75,9 +74,9 @@ class Engine:
         arguments: tuple[object, ...] = ()
         problem: Fault | None = None
         try:
-            named = decoded(codec, given)
-            arguments = codec.positional(named)
-            pinned = digest(named)
+            found = decoded(codec, given)
+            arguments = codec.positional(found.named)
+            pinned = found.digest if self._keeps or options.journal is not None else ""
         except DecodeError as error:
             refusal = bad_arguments(error)
             problem = Fault(
@@ -90,9 +89,7 @@ class Engine:
         run.begin(self._visit(run, name, options, problem or diverged))
         return run
 
-    def header(
-        self, entry: str | None, given: Mapping[str, object] | bytes | str | None, options: Options
-    ) -> tuple[Header, dict[str, object]]:
+    def header(self, entry: str | None, given: Given, options: Options) -> tuple[Header, dict[str, object]]:
         """What a run of `entry` is pinned to, and its input as JSON, for a store that keeps it.
 
         Raises `EntryProblem` when there is no such entry. An input that does not fit is kept empty: the run ends with its fault.
@@ -100,9 +97,9 @@ class Engine:
         name = choose(self.world.unit, entry)
         codec = self.input(name)
         try:
-            named = decoded(codec, given)
-            form = codec.value.encode(named)
-            pinned = digest(named)
+            found = decoded(codec, given)
+            form = codec.value.encode(found.named)
+            pinned = found.digest
         except DecodeError:
             form, pinned = {}, ""
         assert isinstance(form, dict)

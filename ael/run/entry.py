@@ -8,7 +8,7 @@ from typing import cast
 
 from ael.data import dataclass
 from ael.lower.unit import CompiledUnit
-from ael.run.codec import InputCodec
+from ael.run.codec import InputCodec, digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,31 @@ def choose(unit: CompiledUnit, name: str | None) -> str:
     raise EntryProblem("say which node to run" if known else "there is no node to run", known)
 
 
-def decoded(codec: InputCodec, given: Mapping[str, object] | bytes | str | None) -> dict[str, object]:
-    """The entry's input: JSON text, or an object that was read already. Raises `DecodeError`."""
+class Input:
+    """The input of an entry, decoded: the arguments by their wire names."""
+
+    __slots__ = ("_digest", "named")
+
+    def __init__(self, named: dict[str, object]) -> None:
+        self.named = named
+        self._digest = ""
+
+    @property
+    def digest(self) -> str:
+        """What tells it from every other input: it is pinned with a run that is kept, and with a key."""
+        if not self._digest:
+            self._digest = digest(self.named)
+        return self._digest
+
+
+Given = Mapping[str, object] | bytes | str | Input | None
+"""An input as it is given: JSON text, an object that was read already, or decoded before."""
+
+
+def decoded(codec: InputCodec, given: Given) -> Input:
+    """The entry's input. Raises `DecodeError`."""
+    if isinstance(given, Input):
+        return given
     if isinstance(given, bytes | str):
-        return cast("dict[str, object]", codec.value.read(given if given.strip() else "{}"))
-    return cast("dict[str, object]", codec.value.decode({} if given is None else dict(given)))
+        return Input(cast("dict[str, object]", codec.value.read(given if given.strip() else "{}")))
+    return Input(cast("dict[str, object]", codec.value.decode({} if given is None else dict(given))))

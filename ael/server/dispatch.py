@@ -18,11 +18,10 @@ from ael.host import Host
 from ael.journal.durable import Held, RunRow, RunState, StoreError
 from ael.project.serving import Listen
 from ael.run.bindings import Options
-from ael.run.codec import digest
-from ael.run.entry import decoded
+from ael.run.entry import Input, decoded
 from ael.run.outcome import to_json
 from ael.run.permission import Layer
-from ael.run.run import Run
+from ael.run.run import Follower, Run
 from ael.run.scope import Attempts
 from ael.run.world import short
 from ael.server.caller import Caller
@@ -59,6 +58,8 @@ class Incoming:
     via: tuple[str, ...] = ()
     grants: frozenset[str] | None = None
     """The permissions that whoever calls has left for it; None: all that the caller has."""
+    follower: Follower | None = None
+    """Who hears what happens in its run, while that is executed here."""
 
 
 @dataclass(frozen=True)
@@ -81,15 +82,20 @@ class _Flight:
     """A call that is made, or was. `attempt` counts the runs for its key; `waiting` those who want to know."""
 
     request: Incoming
-    digest: str
+    input: Input
     attempt: int
     run: Run | None = None
     waiting: int = 0
     given_up: bool = False
     done: asyncio.Future[Reply] = field(init=False)
+    followers: tuple[Follower, ...] = ()
 
-    async def wait(self) -> Reply:
+    async def wait(self, follower: Follower | None) -> Reply:
         """Its reply. With the last who waits for it, it is given up."""
+        if follower is not None:
+            self.followers += (follower,)
+            if self.run is not None:
+                self.run.follow(follower)
         self.waiting += 1
         try:
             return await asyncio.shield(self.done)
@@ -103,6 +109,8 @@ class _Flight:
     def began(self, run: Run) -> Run:
         """Its run began, for whoever still waits."""
         self.run = run
+        for follower in self.followers:
+            run.follow(follower)
         if self.given_up:
             run.cancel("the client went away")
         return run
@@ -120,6 +128,8 @@ class Dispatch:
         self._name = name
         self._execution = execution
         self._trusting = trusting
+        self.mask = host.engine.world.masker.value
+        """Masks secrets in what is told of calls."""
         self._known: OrderedDict[tuple[str, str, str], _Flight] = OrderedDict()
         self._flights: set[_Flight] = set()
         self.draining = False
@@ -134,16 +144,16 @@ class Dispatch:
         if len(request.via) >= MOST_HOPS:
             return _refused(FaultKind.TOO_DEEP, f"the call came through {len(request.via)} servers, as many as it may")
         try:
-            pinned = digest(decoded(self._host.engine.input(request.method.entry), request.body))
+            given = decoded(self._host.engine.input(request.method.entry), request.body)
         except DecodeError as error:
             return _refused(FaultKind.BAD_ARGUMENTS, f"the arguments do not fit: {error.text}", final=True)
         while True:
             known = self._known.get(_name(request))
-            if known is not None and (known.digest, known.request.method) != (pinned, request.method):
+            if known is not None and (known.input.digest, known.request.method) != (given.digest, request.method):
                 return _refused(FaultKind.BAD_ARGUMENTS, ANOTHER, final=True)
             if known is not None and not known.done.done():
                 if not known.given_up:
-                    return await known.wait()
+                    return await known.wait(request.follower)
                 await asyncio.wait({known.done})
                 continue
             if known is not None and known.done.result().final:
@@ -152,7 +162,7 @@ class Dispatch:
             if refusal is not None:
                 return refusal
             if self._known.get(_name(request)) is known:
-                return await self._begin(request, pinned, 1 if known is None else known.attempt + 1).wait()
+                return await self._begin(request, given, 1 if known is None else known.attempt + 1).wait(request.follower)
             # A call with the same key began while this one waited for its place.
             self._gate.leave(request.caller)
 
@@ -182,8 +192,8 @@ class Dispatch:
             self._gate.leave(request.caller)
         return _refused(FaultKind.UNAVAILABLE, ENDING, retry_after=RETRY_AFTER, began=False)
 
-    def _begin(self, request: Incoming, pinned: str, attempt: int) -> _Flight:
-        flight = _Flight(request, pinned, attempt)
+    def _begin(self, request: Incoming, given: Input, attempt: int) -> _Flight:
+        flight = _Flight(request, given, attempt)
         flight.done = asyncio.ensure_future(self._made(flight))
         self._flights.add(flight)
         flight.done.add_done_callback(lambda _: self._land(flight))
@@ -205,7 +215,7 @@ class Dispatch:
             if self._execution is not None and request.key is not None:
                 return await self._kept(self._execution, flight, request.key)
             options = self._options(request, None if request.key is None else _run_id(request, flight.attempt))
-            run = flight.began(self._host.engine.start(request.method.entry, request.body, options))
+            run = flight.began(self._host.engine.start(request.method.entry, flight.input, options))
             return self._reply(request, run.id, to_json(await run.outcome()), run.seen, options.attempts)
         except StoreError as error:
             print(f"ael serve: {error}", file=sys.stderr)
@@ -223,9 +233,9 @@ class Dispatch:
             row = await store.find(options.run or "")
             held: Held | None
             if row is None:
-                held = execution.fresh(request.method.entry, request.body, options)
+                held = execution.fresh(request.method.entry, flight.input, options)
             else:
-                if (row.header.entry, row.header.input) != (request.method.entry, flight.digest):
+                if (row.header.entry, row.header.input) != (request.method.entry, flight.input.digest):
                     return _refused(FaultKind.BAD_ARGUMENTS, ANOTHER, final=True)
                 recorded = await self._recorded(execution, request, row)
                 if recorded is not None and (recorded.final or row.state is not RunState.ENDED):
@@ -240,7 +250,7 @@ class Dispatch:
                         return _refused(FaultKind.UNAVAILABLE, "the client went away", retry_after=RETRY_AFTER)
                     await asyncio.sleep(_POLL)
                     continue
-            run = flight.began(execution.start(held, options if row is None else None, request.body if row is None else None))
+            run = flight.began(execution.start(held, options if row is None else None, flight.input if row is None else None))
             try:
                 outcome = await execution.conclude(held, run)
             except Taken:

@@ -45,6 +45,11 @@ def encode(value: object, *, sort: bool = False) -> bytes:
         raise
 
 
+def encode_checked(value: object) -> bytes:
+    """The same for a value that was checked by its type, which is not looked at again. Raises ValueError."""
+    return _ORDERED(value).encode()
+
+
 def digest(value: object) -> str:
     """SHA-256 of the text with sorted keys, in hexadecimal: the same for values that differ in the order of keys only."""
     return hashlib.sha256(encode(value, sort=True)).hexdigest()
