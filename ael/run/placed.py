@@ -12,6 +12,7 @@ from ael.data import replace
 from ael.run.codec import InputCodec, text_of_form
 from ael.run.extern import context_of, full_name
 from ael.run.placement import PlacedAnswer, PlacedCall, Placement, ResultCodec
+from ael.run.progress import heard
 from ael.run.repeat import LOST_ANSWER
 from ael.run.scope import Scope
 from ael.run.service import Serving, limits_of_operation
@@ -22,6 +23,10 @@ from ael.types.problem import DecodeError
 from ael.types.signature import Signature
 from ael.types.spec import LimitSpec, OperationSpec
 from ael.types.type import Named
+
+
+THERE = "/there"
+"""Ends the path of the record that a visit of a node elsewhere is."""
 
 
 class Told(Fault):
@@ -90,7 +95,8 @@ class Crossing:
         context = replace(context_of(scope, step, permission, bool), sending=_sending(scope, step))
         attempts = scope.attempts
         left = None if attempts is None else attempts.left
-        call = PlacedCall(self._target, text_of_form(form), resend, self._most, left, scope.run.via, context, grants)
+        watch = self._watch(scope, step.path.removesuffix(THERE)) if scope.run.listening else None
+        call = PlacedCall(self._target, text_of_form(form), resend, self._most, left, scope.run.via, context, grants, watch)
         try:
             answer = await placement.call(call)
         except Fault as fault:
@@ -111,6 +117,23 @@ class Crossing:
         try:
             return self._result.read(answer.value or b"")
         except DecodeError as error:
+    def _watch(self, scope: Scope, path: str) -> Callable[[str, object], None]:
+        """Tells what happens inside as this run's own, at the places where it would happen here; what began the call itself is told."""
+        run, within = scope.run, f"{self._short}/"
+
+        def place(told: str) -> str:
+            return f"{path}/{told.removeprefix(within)}"
+
+        def tell(name: str, data: object) -> None:
+            told = data.get("path") if isinstance(data, Mapping) else None
+            if not isinstance(told, str) or not told.startswith(within):
+                return
+            event = heard(name, run.world.masker.value(data), run.id, place)
+            if event is not None:
+                run.emit(event)
+
+        return tell
+
             raise self._malformed(f"it does not fit its type: {error.text}") from None
 
     def _ended(self, ending: Mapping[str, object], step: Step) -> Failure | Fault | Uncertain:

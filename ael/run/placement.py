@@ -5,7 +5,7 @@ Adapters (`ael.services`) carry calls; what an answer means is decided here and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, cast
 
@@ -27,7 +27,8 @@ class PlacedCall:
 
     `resend`: sending it twice does no harm. `most`: bytes that the answer may have. `attempts`: how many retries are left to everything
     inside, None where nobody counts. `via`: the servers that the run behind this call came through. `grants`: the permissions that a node
-    has left here, and may use at most there; None for an operation, whose body has its provider's.
+    has left here, and may use at most there; None for an operation, whose body has its provider's. `watch`: hears what happens inside, each
+    event by its name with its data (`ael.run.progress`), None where nobody follows the run; an adapter that cannot tell leaves it.
     """
 
     target: str
@@ -38,6 +39,7 @@ class PlacedCall:
     via: tuple[str, ...]
     context: CallContext
     grants: tuple[str, ...] | None = None
+    watch: Callable[[str, object], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)

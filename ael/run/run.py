@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import suppress
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ael.journal.entry import Entry, Kind, State
 from ael.journal.store import RunJournal
@@ -138,7 +138,7 @@ class Run:
         self.listening = on_event is not None
         self.tell = self.tell_budget if self.listening else None
         self._on_event = on_event
-        self._feeds: list[Feed] = []
+        self._feeds: list[Follower] = []
         self._pending: set[asyncio.Future[Any]] = set()
         self.unwritten: asyncio.Future[Any] | None = None
         """The newest record whose commit nobody waits for: commits keep the order, so what came before is written with it."""
@@ -159,13 +159,17 @@ class Run:
     def events(self) -> AsyncIterator[Event]:
         """All events from now to the end of the run. Called before the first `await` after the start, it misses none."""
         feed = Feed()
+        self.follow(feed)
+        return feed
+
+    def follow(self, follower: Follower) -> None:
+        """Tell a follower all events from now on, and the end of the run."""
         if self._task is None or not self._task.done():
-            self._feeds.append(feed)
+            self._feeds.append(follower)
             self.listening = True
             self.tell = self.tell_budget
         else:
-            feed.close()
-        return feed
+            follower.close()
 
     def cancel(self, reason: str = "cancelled by the caller") -> None:
         """Cancel: what is in flight is told to stop and joined; the outcome is the fault `Cancelled`. A second time changes nothing."""
@@ -313,6 +317,15 @@ class Run:
         raised = flag[0]
         if isinstance(raised, Fault) and raised.details.get("run") == self.id:
             flag[0] = None
+
+
+class Follower(Protocol):
+    """Hears a run. It waits for nothing and raises nothing."""
+
+    def put(self, event: Event) -> None: ...
+
+    def close(self) -> None:
+        """The run has ended."""
 
 
 class Feed:

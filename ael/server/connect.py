@@ -17,6 +17,7 @@ from ael.server.dispatch import Dispatch, Incoming, Reply
 from ael.server.guard import Guard, Receive, Refused, Scope, Send, headers_of
 from ael.server.incoming import incoming, one
 from ael.server.methods import Method
+from ael.server.progress import Stream, Watch, error_event, value_event, wanted
 from ael.services.wire import STATUS, code_of, error
 from ael.types.fault import FaultKind
 from ael.types.problem import DecodeError
@@ -77,11 +78,27 @@ class Connect:
             return
         self._guard.exchanges += 1
         try:
+            if wanted(headers):
+                await self._streamed(method, request, scope, receive, send)
+                return
             reply = await self._followed(request, receive)
             if reply is not None:
-                await self._answer(method, reply, send)
+                await _send(send, *_answer(method, reply))
         finally:
             self._guard.exchanges -= 1
+
+    async def _streamed(self, method: Method, request: Incoming, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer in server-sent events. A call that never began, and of which nothing was told, is refused as without them."""
+        stream = Stream(scope, send, Watch(self._dispatch.mask, inside=self._trusts))
+        request.follower = stream.watch
+        reply = await stream.call(asyncio.ensure_future(self._dispatch.call(request)), receive)
+        if reply is None:
+            return
+        status, body, headers = _answer(method, reply)
+        if reply.run is None and not stream.began:
+            await _send(send, status, body, headers)
+            return
+        await stream.end(value_event(reply, body) if status == 200 else error_event(reply, status, body))
 
     async def _followed(self, request: Incoming, receive: Receive) -> Reply | None:
         """The reply; None when the client went away before it was there, which gives the call up."""
@@ -97,29 +114,30 @@ class Connect:
                     with suppress(asyncio.CancelledError):
                         await task
 
-    # --- what is answered -----------------------------------------------------------------------------------------------
 
-    async def _answer(self, method: Method, reply: Reply, send: Send) -> None:
-        headers = [("ael-taint", ",".join(sorted(reply.taint)))]
-        if reply.run is not None:
-            headers.append(("ael-run", reply.run))
-        if reply.attempts is not None:
-            headers.append(("ael-attempts", str(reply.attempts)))
-        ending = reply.ending
-        if ending.get("outcome") == "value":
-            try:
-                body = method.result.write(ending.get("value"))
-            except DecodeError as problem:
-                ending = {"outcome": "fault", "kind": FaultKind.MALFORMED.value, "message": problem.text, "details": {}}
-            else:
-                await _send(send, 200, body, tuple(headers))
-                return
-        code = code_of(ending)
-        details = ending.get("details")
-        after = details.get("retry_after") if isinstance(details, Mapping) else None
-        if isinstance(after, int | float):
-            headers.append(("retry-after", str(max(1, round(after)))))
-        await _send(send, STATUS[code], error(code, sentence(ending), ending), tuple(headers))
+Answer = tuple[int, bytes, tuple[tuple[str, str], ...]]
+"""Status, body, and headers."""
+
+
+def _answer(method: Method, reply: Reply) -> Answer:
+    """A reply as it is answered."""
+    headers = [("ael-taint", ",".join(sorted(reply.taint)))]
+    if reply.run is not None:
+        headers.append(("ael-run", reply.run))
+    if reply.attempts is not None:
+        headers.append(("ael-attempts", str(reply.attempts)))
+    ending = reply.ending
+    if ending.get("outcome") == "value":
+        try:
+            return 200, method.result.write(ending.get("value")), tuple(headers)
+        except DecodeError as problem:
+            ending = {"outcome": "fault", "kind": FaultKind.MALFORMED.value, "message": problem.text, "details": {}}
+    code = code_of(ending)
+    details = ending.get("details")
+    after = details.get("retry_after") if isinstance(details, Mapping) else None
+    if isinstance(after, int | float):
+        headers.append(("retry-after", str(max(1, round(after)))))
+    return STATUS[code], error(code, sentence(ending), ending), tuple(headers)
 
 
 class Front:

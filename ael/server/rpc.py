@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,15 +24,16 @@ from ael.host import HostError
 from ael.project.serving import Listen
 from ael.run.codec import text_of_form
 from ael.server.connect import CODES, sentence
-from ael.server.dispatch import RETRY_AFTER, Reply
+from ael.server.dispatch import RETRY_AFTER, Incoming, Reply
 from ael.server.guard import Guard, Refused
 from ael.server.incoming import incoming, one
 from ael.server.listener import LAST
 from ael.server.methods import Method
+from ael.server.progress import Stream, Watch
 from ael.server.stop import Stop
 from ael.services.contract import Contract
 from ael.services.descriptors import file_descriptor
-from ael.services.messages import by_path, files
+from ael.services.messages import by_path, files, streamed
 from ael.services.status import LONG, NUMBERS, SHORT, TRAILER, details_of
 from ael.services.wire import code_of
 from ael.types.fault import FaultKind
@@ -41,7 +42,9 @@ from ael.types.limits import MAX_DEPTH, Limits
 from ael.types.problem import DecodeError
 from ael.types.proto import ProtoError, ProtoFile, ProtoMethod
 from ael.types.proto_decode import Decoder
+from ael.types.proto_build import DATA, EVENT, LAST
 from ael.types.proto_encode import Encoder
+from ael.types.proto_wire import framed
 
 HEALTH = "/grpc.health.v1.Health/"
 _STATUS = {code.value[0]: code for code in grpc.StatusCode}
@@ -56,13 +59,14 @@ Context = Any
 
 @dataclass(frozen=True)
 class Calls:
-    """What is served: `guard` knows the callers, `call` makes the calls, `now` is the clock's time."""
+    """What is served: `guard` knows the callers, `call` makes the calls, `now` is the clock's time, `mask` masks secrets in events."""
 
     methods: Mapping[str, Method]
     contract: Contract
     guard: Guard
     call: Callable[..., Awaitable[Reply]]
     now: Callable[[], float]
+    mask: Callable[[object], object]
 
 
 class Service(grpc.GenericRpcHandler):
@@ -74,9 +78,12 @@ class Service(grpc.GenericRpcHandler):
         self.files = files((one for one in calls.contract.methods if one.path in calls.methods), calls.contract.definitions)
         for file in self.files:
             decoder, encoder = Decoder(file, _DEEP), Encoder(file, calls.contract.definitions, _DEEP)
+            streams = streamed(file)
             for path, method in by_path(file).items():
                 own = _Method(calls, calls.methods[path], method, decoder, encoder)
                 self._handlers[path] = grpc.unary_unary_rpc_method_handler(own.call)
+                if path in streams:
+                    self._handlers[streams[path]] = grpc.unary_stream_rpc_method_handler(own.stream)
 
     def service(self, handler_call_details: Any) -> Any:
         """The handler of a path; None for one that is not served."""
@@ -95,14 +102,23 @@ class _Method:
 
     async def call(self, request: bytes, context: Context) -> bytes:
         """Answer a request."""
+        return await self._counted(context, self._answered(request, context))
+
+    async def stream(self, request: bytes, context: Context) -> None:
+        """Answer a request in messages: what happens in its call, and then the result."""
+        await self._counted(context, self._streamed(request, context))
+
+    async def _counted(self, context: Context, work: Coroutine[Any, Any, bytes]) -> bytes:
+        """Do it among the calls that are open."""
         guard = self._calls.guard
         if guard.exchanges >= guard.listen.connections:
             # Told in AEL's words: a code of gRPC alone would leave open whether it was done.
+            work.close()
             message = f"{guard.exchanges} calls are open, as many as the server takes"
             return await _ended(context, Reply(_fault(FaultKind.UNAVAILABLE, message, retry_after=RETRY_AFTER)), long=True)
         guard.exchanges += 1
         try:
-            return await self._answered(request, context)
+            return await work
         except (aio.AbortError, Refused):
             raise
         except Exception as error:
@@ -114,8 +130,35 @@ class _Method:
             guard.exchanges -= 1
 
     async def _answered(self, request: bytes, context: Context) -> bytes:
+        made = await self._admitted(request, context)
+        answer = await self._message(await self._calls.call(made), context)
+        return answer
+
+    async def _streamed(self, request: bytes, context: Context) -> bytes:
+        made = await self._admitted(request, context)
+        watch = Watch(self._calls.mask, inside=False)
+        made.follower = watch
+        call = asyncio.ensure_future(self._calls.call(made))
+        pump = asyncio.ensure_future(_pump(watch, context))
+        try:
+            await asyncio.wait({call})
+            watch.end()
+            async with asyncio.timeout(Stream.slow):
+                await pump
+                answer = await self._message(call.result(), context)
+                await context.write(framed(LAST, answer))
+        except TimeoutError:
+            await context.abort(grpc.StatusCode.UNAVAILABLE, "what happened in the call was not read")
+        finally:
+            watch.end()
+            for task in (call, pump):
+                task.cancel()
+            await asyncio.gather(call, pump, return_exceptions=True)
+        return b""
+
+    async def _admitted(self, request: bytes, context: Context) -> Incoming:
+        """The call that a request asks for, of somebody who is known. Ends the call where there is none."""
         headers = headers_of(context.invocation_metadata())
-        long = LONG in headers
         try:
             caller = self._calls.guard.who(headers)
             left = context.time_remaining()
@@ -128,8 +171,12 @@ class _Method:
             made.body = text_of_form(self._decoder.decode(self._messages.request, request))
         except (ProtoError, DecodeError) as problem:
             ending = _fault(FaultKind.BAD_ARGUMENTS, f"the arguments do not fit: {problem}", final=True)
-            return await _ended(context, Reply(ending), long=long)
-        reply = await self._calls.call(made)
+            await _ended(context, Reply(ending), long=LONG in headers)
+        return made
+
+    async def _message(self, reply: Reply, context: Context) -> bytes:
+        """The message of a result, its trailers set. Ends the call where there is none."""
+        long = LONG in headers_of(context.invocation_metadata())
         if reply.ending.get("outcome") != "value":
             return await _ended(context, reply, long=long)
         try:
@@ -140,6 +187,13 @@ class _Method:
             return await _ended(context, Reply(ending, reply.run, reply.taint, reply.attempts), long=long)
         context.set_trailing_metadata(_trailers(reply))
         return answer
+
+
+async def _pump(watch: Watch, context: Context) -> None:
+    """Send what is told. A client that is gone cancels the call itself."""
+    async for batch in watch.batches(Stream.quiet):
+        for one in batch:
+            await context.write(framed(EVENT, one.name.encode()) + framed(DATA, one.data))
 
 
 class Doorkeeper(aio.ServerInterceptor):

@@ -122,7 +122,7 @@ def over_grpc(
     # Loaded here: only a server of gRPC needs its packages.
     rpc = import_module("ael.server.rpc")
     guard = guard_of(served, listen, callers, local_caller(), frozenset())
-    calls = rpc.Calls(served.methods, described, guard, served.dispatch.call, served.host.bindings.clock.now)
+    calls = rpc.Calls(served.methods, described, guard, served.dispatch.call, served.host.bindings.clock.now, served.dispatch.mask)
     return cast("AbstractAsyncContextManager[int]", rpc.serving(calls, listen, name, port, stop))
 
 

@@ -28,6 +28,7 @@ def file_descriptor(file: ProtoFile) -> descriptor_pb2.FileDescriptorProto:
                 name=method.name,
                 input_type=f".{file.package}.{method.request}",
                 output_type=f".{file.package}.{method.response}",
+                server_streaming=True if method.of else None,
             )
     return made
 

@@ -18,14 +18,25 @@ def files(methods: Iterable[MethodContract], definitions: Definitions) -> tuple[
     for one in methods:
         package, _, service = one.service.rpartition(".")
         doc = "\n".join([*one.doc.splitlines(), *_fails(one)])
-        served = Served(service, one.name, one.signature, bare(one.signature.result, definitions), doc)
+        served = Served(service, one.name, one.signature, bare(one.signature.result, definitions), doc, streams=True)
         packages.setdefault(package, []).append(served)
     return tuple(proto_file(package, packages[package], definitions) for package in sorted(packages))
 
 
 def by_path(file: ProtoFile) -> dict[str, ProtoMethod]:
-    """The methods of a file by their paths: `/desk.Orders/Get`."""
-    return {f"/{file.package}.{service.name}/{method.name}": method for service in file.services for method in service.methods}
+    """The methods of a file by their paths: `/desk.Orders/Get`. Without those that stream what happens in others."""
+    return {
+        f"/{file.package}.{service.name}/{method.name}": method
+        for service in file.services
+        for method in service.methods
+        if not method.of
+    }
+
+
+def streamed(file: ProtoFile) -> dict[str, str]:
+    """Path of a method -> path of the one that streams its events, where there is such."""
+    names = [(f"/{file.package}.{service.name}/", method) for service in file.services for method in service.methods]
+    return {f"{before}{method.of}": f"{before}{method.name}" for before, method in names if method.of}
 
 
 def grpc_proto(contract: Contract) -> str:

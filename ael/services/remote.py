@@ -14,6 +14,7 @@ from ael.net.response import Response
 from ael.run.placement import PlacedAnswer, PlacedCall
 from ael.run.ports import Clock
 from ael.services.elsewhere import GRACE, LONGEST, Elsewhere, Exchange, Policy, attempts_of, taint_of
+from ael.services.following import ACCEPT, MAX_STREAM, Followed, followed, streams
 from ael.services.names import method
 from ael.services.wire import MAX_ERROR, restored
 from ael.types.fault import FaultKind
@@ -81,7 +82,7 @@ class Remote(Elsewhere):
         super().__init__(name, policy, token=token, clock=clock, protocol=protocol)
         self._places = places
         self._client = client or Client(allowed, secrets=[*secrets, *([token] if token is not None else [])], tls=tls)
-        self._targets: dict[tuple[Endpoint, str, bool, int], Target] = {}
+        self._targets: dict[tuple[Endpoint, str, bool, int, bool], Target] = {}
 
     # --- the port -----------------------------------------------------------------------------------------------------
 
@@ -93,6 +94,7 @@ class Remote(Elsewhere):
     async def _exchange(self, work: Exchange) -> PlacedAnswer:
         """The one request."""
         call, loop = work.call, asyncio.get_running_loop()
+        most = max(call.most + _ROOM, MAX_ERROR)
         endpoint = await self._places.place(call.context.key)
         left = work.until - loop.time()
 
@@ -105,9 +107,15 @@ class Remote(Elsewhere):
             headers = self._lines(call, left)
             response = await self._client.send(where, (call.body,), headers, deadline=left + GRACE, going_out=going_out)
             try:
+                if call.watch is not None and streams(response):
+                    found = await followed(response, call.watch, most)
+                    response.close(drain=True)
+                    return await self._ended(work, found)
                 body = await response.read()
             finally:
                 response.close()
+            if len(body) > most:
+                raise NetError(NetKind.TOO_LARGE, "the answer is longer than allowed", sent=True, received=True)
         except NetError as problem:
             work.verdict = "neither" if problem.kind in _NOT_THERE else "bad"
             raise self._fault(call, _KINDS[problem.kind], problem.message, sent=work.sent) from None
@@ -115,37 +123,44 @@ class Remote(Elsewhere):
 
     async def _answer(self, work: Exchange, response: Response, body: bytes) -> PlacedAnswer:
         """What the answer says."""
-        call = work.call
-        if response.status == 200:
-            if response.header(b"content-type").partition(";")[0].strip().lower() != "application/json":
-                work.verdict = "bad"
-                raise self._fault(call, FaultKind.MALFORMED, "the answer is no JSON", sent=True)
+        if response.status == 200 and response.header(b"content-type").partition(";")[0].strip().lower() != "application/json":
+            work.verdict = "bad"
+            raise self._fault(work.call, FaultKind.MALFORMED, "the answer is no JSON", sent=True)
+        return await self._ended(work, Followed(response.status, body, None, _taint(response), _attempts(response)))
+
+    async def _ended(self, work: Exchange, found: Followed) -> PlacedAnswer:
+        """The same, however it came."""
+        if found.status == 200:
             work.verdict = "good"
-            return PlacedAnswer(body, None, _taint(response), _attempts(response))
-        ending, told = restored(response.status, body)
+            return PlacedAnswer(found.body, None, found.taint, found.attempts)
+        ending, told = restored(found.status, found.body)
         if not told:
             work.verdict = "bad"
             raise self._fault(
-                call, FaultKind(str(ending.get("kind"))), str(ending.get("message")), sent=True, status=response.status
+                work.call, FaultKind(str(ending.get("kind"))), str(ending.get("message")), sent=True, status=found.status
             )  # fmt: skip
-        return await self._told(work, ending, told=True, taint=_taint(response), attempts=_attempts(response))
+        return await self._told(work, ending, told=True, taint=found.taint, attempts=found.attempts)
 
     # --- what it is made of --------------------------------------------------------------------------------------------
 
     def _target(self, endpoint: Endpoint, call: PlacedCall) -> Target:
-        key = (endpoint, call.target, call.resend, call.most)
+        key = (endpoint, call.target, call.resend, call.most, call.watch is not None)
         found = self._targets.get(key)
         if found is None:
             if len(self._targets) >= _TARGETS:
                 self._targets.clear()
             headers: dict[str, str | Secret] = {"content-type": "application/json", "connect-protocol-version": _VERSION}
+            most = max(call.most + _ROOM, MAX_ERROR)
+            if call.watch is not None:
+                headers["accept"] = ACCEPT
+                most += MAX_STREAM
             found = self._targets[key] = target(
                 endpoint,
                 f"/{self._name}/{method(call.target)}",
                 headers,
                 timeouts=Timeouts(self._policy.connect, LONGEST, LONGEST),
                 resend=call.resend,
-                max_bytes=max(call.most + _ROOM, MAX_ERROR),
+                max_bytes=most,
             )
         return found
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import Any
@@ -21,19 +22,22 @@ from ael.net.failure import NetError
 from ael.run.codec import text_of_form
 from ael.run.placement import PlacedAnswer, PlacedCall
 from ael.run.ports import Clock
+from ael.run.progress import MAX_EVENT
 from ael.services.contract import MethodContract
 from ael.services.elsewhere import Elsewhere, Exchange, Policy, attempts_of, taint_of
-from ael.services.messages import by_path, files
+from ael.services.messages import by_path, files, streamed
 from ael.services.names import method
 from ael.services.status import LONG, TRAILER, restored
 from ael.services.wire import MAX_ERROR
 from ael.types.definition import Definitions
 from ael.types.fault import FaultKind
-from ael.types.json import read
+from ael.types.json import JsonError, read
 from ael.types.limits import MAX_DEPTH, Limits
 from ael.types.proto import ProtoError, ProtoMethod
+from ael.types.proto_build import DATA, EVENT, LAST
 from ael.types.proto_decode import Decoder
 from ael.types.proto_encode import Encoder
+from ael.types.proto_wire import LEN, Raw, fields_of
 from ael.types.value import Secret
 
 _DEEP = Limits(depth=MAX_DEPTH)
@@ -58,6 +62,8 @@ class Messages:
     def __init__(self, contracts: list[MethodContract], definitions: Definitions) -> None:
         [file] = files(contracts, definitions)
         self._methods = by_path(file)
+        self.streams = streamed(file)
+        """Path of a method -> path of the one that streams what happens in it."""
         self._encoder, self._decoder = Encoder(file, definitions, _DEEP), Decoder(file, _DEEP)
 
     def request(self, path: str, body: bytes) -> bytes:
@@ -87,6 +93,13 @@ class _Line:
         found = self.methods.get(path)
         if found is None:
             found = self.methods[path] = self.channel.unary_unary(path, request_serializer=None, response_deserializer=None)
+        return found
+
+    def stream(self, path: str) -> Callable[..., Any]:
+        """A method that answers in several messages of bytes."""
+        found = self.methods.get(path)
+        if found is None:
+            found = self.methods[path] = self.channel.unary_stream(path, request_serializer=None, response_deserializer=None)
         return found
 
     async def stands(self) -> None:
@@ -125,6 +138,8 @@ class Rpc(Elsewhere):
         self._allowed = allowed
         self._credentials = credentials
         self._line: _Line | None = None
+        self._silent: set[str] = set()
+        """Methods of which the other side tells nothing but the result."""
 
     async def close(self) -> None:
         """Close the connection. One of another event loop ended with its loop (K40)."""
@@ -142,16 +157,21 @@ class Rpc(Elsewhere):
         except ProtoError as problem:
             raise self._fault(call, FaultKind.BAD_ARGUMENTS, str(problem), sent=False, final=True) from None
         metadata = self._metadata(call)
+        stream = None if call.watch is None or path in self._silent else self._messages.streams.get(path)
         line = await self._connected(work)
         try:
             left = max(0.001, work.until - asyncio.get_running_loop().time())
-            under_way = line.method(path)(request, timeout=left, metadata=metadata)
+            under_way = (line.method(path) if stream is None else line.stream(stream))(request, timeout=left, metadata=metadata)
             work.sent = True
             call.context.sending(self._protocol)
-            answer = await under_way
+            answer = await under_way if stream is None else await self._followed(work, under_way)
             trailers = _texts(await under_way.trailing_metadata())
         except aio.AioRpcError as error:
-            return await self._failed(work, error)
+            if stream is None or error.code() is not grpc.StatusCode.UNIMPLEMENTED or _details(error) is not None:
+                return await self._failed(work, error)
+            # Nothing was done: the other side has the method alone.
+            self._silent.add(path)
+            answer = None
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if task is not None and task.cancelling():
@@ -160,7 +180,31 @@ class Rpc(Elsewhere):
             raise self._fault(call, FaultKind.DISCONNECTED, "the connection was closed", sent=True) from None
         finally:
             await line.left()
-        return self._value(work, path, answer, trailers)
+        return await self._exchange(work) if answer is None else self._value(work, path, answer, trailers)
+
+    async def _followed(self, work: Exchange, under_way: Any) -> bytes:
+        """The message of the result at the end of a stream, whose events are told. Raises `Fault` for another stream."""
+        answer: bytes | None = None
+        tell = work.call.watch
+        assert tell is not None
+        try:
+            async for message in under_way:
+                found = fields_of(message)
+                if LAST in found:
+                    answer = _bytes(found, LAST)
+                    continue
+                name, data = _bytes(found, EVENT), _bytes(found, DATA)
+                with suppress(JsonError):
+                    tell(name.decode("latin-1"), read(data, _DEEP, max_bytes=MAX_EVENT))
+        except ProtoError as problem:
+            work.verdict = "bad"
+            raise self._fault(work.call, FaultKind.MALFORMED, f"the answer is no message: {problem}", sent=True) from None
+        finally:
+            under_way.cancel()
+        if answer is None:
+            work.verdict = "bad"
+            raise self._fault(work.call, FaultKind.MALFORMED, "the stream has no result", sent=True)
+        return answer
 
     def _metadata(self, call: PlacedCall) -> tuple[tuple[str, str], ...]:
         """What goes along. gRPC has names in small letters, and texts of ASCII. Raises `Fault` (nothing was sent)."""
@@ -184,10 +228,8 @@ class Rpc(Elsewhere):
 
     async def _failed(self, work: Exchange, error: aio.AioRpcError) -> PlacedAnswer:
         """What a status means."""
-        trailers = error.trailing_metadata()
-        details = next((value for key, value in trailers or () if key == TRAILER and isinstance(value, bytes)), None)
-        ending, told = restored(error.code().value[0], error.details() or "", details)
-        texts = _texts(trailers)
+        ending, told = restored(error.code().value[0], error.details() or "", _details(error))
+        texts = _texts(error.trailing_metadata())
         taint, attempts = taint_of(texts.get("ael-taint")), attempts_of(texts.get("ael-attempts", ""))
         return await self._told(work, ending, told=told, taint=taint, attempts=attempts)
 
@@ -246,6 +288,20 @@ class Rpc(Elsewhere):
         family = found[0][0]
         kind, form = ("ipv6", "[{}]:{}") if family == socket.AF_INET6 else ("ipv4", "{}:{}")
         return f"{kind}:" + ",".join(form.format(peer[0], peer[1]) for one, _, _, _, peer in found if one == family)
+
+
+def _details(error: aio.AioRpcError) -> bytes | None:
+    """What the other side's status says beyond its code."""
+    found = error.trailing_metadata() or ()
+    return next((value for key, value in found if key == TRAILER and isinstance(value, bytes)), None)
+
+
+def _bytes(found: Mapping[int, list[Raw]], number: int) -> bytes:
+    """A field of bytes, nothing where it is not there. Raises `ProtoError`."""
+    kind, value = found.get(number, [(LEN, b"")])[-1]
+    if kind != LEN or not isinstance(value, bytes):
+        raise ProtoError(f"the field {number} is none of bytes")
+    return value
 
 
 def _texts(metadata: Any) -> dict[str, str]:

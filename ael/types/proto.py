@@ -140,13 +140,15 @@ class ProtoEnum:
 
 @dataclass(frozen=True, slots=True)
 class ProtoMethod:
-    """`entry` is the qualified name of the operation or node; `request` and `response` are names of messages."""
+    """`entry` is the qualified name of the operation or node; `request` and `response` are names of messages. `of`: the method whose events
+    and result this one streams."""
 
     name: str
     entry: str
     request: str
     response: str
     doc: str = ""
+    of: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,6 +59,10 @@ from ael.types.type import (
 
 INT64 = (-(2**63), 2**63 - 1)
 RESULT = "result"
+STREAM = "Stream"
+"""Ends the name of a method that streams what happens in another."""
+EVENT, DATA, LAST = 1, 2, 3
+"""The fields of its messages: an event by its name with its data, or the result."""
 _TEXT = Scalar(Kind.TEXT)
 _WORDS = {
     Kind.TEXT: "String", Kind.DIGITS: "Int", Kind.JSON: "Json", Kind.INT: "Int64", Kind.FLOAT: "Float", Kind.BOOL: "Bool",
@@ -74,13 +78,15 @@ _LEAVES: tuple[tuple[type, str], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """One method: `service` and `method` by their names for clients, without the package. `bare`: the result's own record answers."""
+    """One method: `service` and `method` by their names for clients, without the package. `bare`: the result's own record answers.
+    `streams`: there is another method, which tells what happens meanwhile."""
 
     service: str
     method: str
     signature: Signature
     bare: bool
     doc: str = ""
+    streams: bool = False
 
 
 def proto_file(package: str, served: Sequence[Served], definitions: Definitions) -> ProtoFile:
@@ -88,8 +94,12 @@ def proto_file(package: str, served: Sequence[Served], definitions: Definitions)
     build = _Build(definitions, [one.service for one in served])
     build.declare(served)
     methods: dict[str, list[ProtoMethod]] = {}
+    taken = {(one.service, one.method) for one in served}
     for one in served:
-        methods.setdefault(one.service, []).append(build.method(one))
+        own = methods.setdefault(one.service, [])
+        own.append(build.method(one))
+        if one.streams and (one.service, one.method + STREAM) not in taken:
+            own.append(build.stream(one, own[-1]))
     services = tuple(ProtoService(name, tuple(own)) for name, own in methods.items())
     return ProtoFile(package, services, build.messages, build.enums)
 
@@ -137,6 +147,18 @@ class _Build:
             fields = () if isinstance(result, UnitType) else (FieldDef(RESULT, RESULT, result),)
             response = self._record(self._scope.take(f"{base}Response"), fields, "")
         return ProtoMethod(one.method, one.signature.name, request, response, one.doc)
+
+    def stream(self, one: Served, method: ProtoMethod) -> ProtoMethod:
+        """The same method with what happens meanwhile. A method of that name keeps it; then there is none of this kind."""
+        name = self._scope.take(f"{one.service}{one.method}Event")
+        fields = (
+            ProtoField("event", EVENT, _TEXT, "event", doc="What happens, such as `turn_started`; nothing in the last message."),
+            ProtoField("data", DATA, Scalar(Kind.JSON), "data", doc="More of it, as JSON."),
+            ProtoField("result", LAST, Ref(method.response), "result", doc="The result, in the last message."),
+        )
+        self.messages[name] = ProtoMessage(name, Form.RECORD, fields)
+        doc = f"{one.method}, with what happens until its result is there."
+        return ProtoMethod(one.method + STREAM, method.entry, method.request, name, doc, one.method)
 
     # --- messages -----------------------------------------------------------------------------------------------------
 

@@ -38,7 +38,7 @@ def _service(service: ProtoService, package: str) -> Iterator[str]:
             yield ""
         yield from _comment(method.doc, "  ")
         request, response = (_from(name, own, package) for name in (method.request, method.response))
-        yield f"  rpc {method.name}({request}) returns ({response});"
+        yield f"  rpc {method.name}({request}) returns ({'stream ' if method.of else ''}{response});"
     yield "}"
 
 
