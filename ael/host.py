@@ -157,11 +157,11 @@ def open_host(
     )
 
 
-def open_preview(opened: Opened, names: frozenset[str]) -> Host:
+def open_preview(opened: Opened, names: frozenset[str], sinks: Sequence[Sink] = ()) -> Host:
     """A host whose nodes can be asked what they would send, never run: no key is needed, and no store, tool or model is opened.
 
-    `names`: what is looked at, whose models are bound. A model that cannot be used here yet is told in `warnings`, and measured
-    all the same.
+    `names`: what is looked at, whose models are bound. `sinks` see what a rehearsal does. A model that cannot be used here yet is told in
+    `warnings`, and measured all the same.
     """
     deployment = opened.deployment
     warnings: list[str] = []
@@ -187,6 +187,7 @@ def open_preview(opened: Opened, names: frozenset[str]) -> Host:
         run_budget=deployment.run_budget,
         defaults=deployment.defaults,
         limits=deployment.limits,
+        sinks=tuple(sinks),
     )
     providers = list({id(model.provider): model.provider for model in bound.values()}.values())
     return Host(opened, unit, bindings, Engine(unit, bindings), tuple(warnings), None, providers)

@@ -1,4 +1,5 @@
-"""What the models of a kept run were asked, where its program is here. Loaded only where that is shown: it brings the run time along."""
+"""What a kept run did beside what stands in its record, where its program is here. Loaded only where that is shown: it brings the run time
+along."""
 
 from __future__ import annotations
 
@@ -7,12 +8,14 @@ from pathlib import Path
 
 from ael.cli.seen import forgotten
 from ael.diagnostics.diagnostic import Bag
-from ael.durable.rehearse import requests
-from ael.host import open_preview
+from ael.durable.rehearse import requests, way
+from ael.host import Host, open_preview
 from ael.journal.durable import RunRow
 from ael.journal.entry import Entry, Kind
 from ael.project.program import open_program
 from ael.run.conversation import Request
+from ael.run.ports import Span
+from ael.run.trace import SpanList
 
 
 async def asked(
@@ -25,13 +28,9 @@ async def asked(
         return {}, ""
     if not isinstance(input, dict):
         return {}, "; ".join(forgotten(pinned))
-    program = open_program(path, bag := Bag(), deploy=deploy)
-    if program is None or bag.errors:
-        return {}, "what models were asked is made again by the program, which is not here, or has errors (`ael check`)"
-    host = open_preview(program, frozenset(program.program.nodes))
-    if host.unit.digest != row.header.program:
-        began = f"the run began with {row.header.program[:12]}, and this is {host.unit.digest[:12]}"
-        return {}, f"what models were asked is made again by the program, and it has changed: {began}"
+    host = _host(path, deploy, row, "what models were asked is made again by the program")
+    if isinstance(host, str):
+        return {}, host
     found = await requests(host.engine, row, input, pinned, entries)
     missing = sorted(turns - found.keys())
     why = (
@@ -40,3 +39,32 @@ async def asked(
         else ""
     )
     return found, why
+
+
+async def gone(
+    path: Path, deploy: str | None, row: RunRow, input: object, pinned: Mapping[str, object], entries: Sequence[Entry]
+) -> tuple[Sequence[Span], str]:
+    """The way that a run went, with the edges and visits that leave no record; and why it is not there, else "". Nothing is sent."""
+    if not isinstance(input, dict):
+        return (), "; ".join(forgotten(pinned))
+    seen = SpanList()
+    host = _host(path, deploy, row, "edges, and nodes that only compute, are found by the program", seen)
+    if isinstance(host, str):
+        return (), host
+    if not await way(host.engine, row, input, pinned, entries):
+        return (
+            (),
+            "edges, and nodes that only compute, are not shown: the program is bound otherwise now, or computes for too long",
+        )
+    return seen.spans, ""
+
+
+def _host(path: Path, deploy: str | None, row: RunRow, what: str, *sinks: SpanList) -> Host | str:
+    """The program of a run over a world that sends nothing; or why it is not here. `what` it is wanted for."""
+    program = open_program(path, bag := Bag(), deploy=deploy)
+    if program is None or bag.errors:
+        return f"{what}, which is not here, or has errors (`ael check`)"
+    host = open_preview(program, frozenset(program.program.nodes), sinks)
+    if host.unit.digest != row.header.program:
+        return f"{what}, and it has changed: the run began with {row.header.program[:12]}, and this is {host.unit.digest[:12]}"
+    return host

@@ -5,8 +5,9 @@
     ael trace r1f2e --content                    with arguments, results and what the model said
     ael trace r1f2e --readers                    who has read its content
 
-It is made from the journal of the run: nothing is run again, and the program need not be here. Content is shown only where it is asked for,
-as the deployment's `evidence` allows; that it was read, by whom and when is recorded first. Secrets are masked.
+It is made from the journal of the run, and nothing is done again. Edges, and nodes that only compute, are in no journal: they are shown
+where the program is here, unchanged. Content is shown only where it is asked for, as the deployment's `evidence` allows; that it was read,
+by whom and when is recorded first. Secrets are masked.
 Exit code 0; 1 when the store cannot be used; 2 for bad usage.
 """
 
@@ -25,7 +26,7 @@ from typing import cast
 from ael.observe.turns import CLASSES
 from ael.run.ports import Span
 
-_SHOWN = ("model", "tokens", "cost", "attempt", "reason", "key", "approved_by", "flag")
+_SHOWN = ("model", "skills", "tokens", "cost", "attempt", "reason", "key", "approved_by", "flag")
 """Attributes that are shown, in this order; all of them are in `--json`."""
 _CLASS = {"input": "in", "output": "out", "cache_read": "from cache", "cache_write": "to cache", "reasoning": "reasoning"}
 
@@ -130,6 +131,8 @@ def token_text(span: Span) -> str:
 
 
 def _value(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
     if not isinstance(value, dict):
         return str(value)
     classes = ", ".join(f"{name} {number}" for name, number in value.items() if number and name != "estimated")

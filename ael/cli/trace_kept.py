@@ -48,16 +48,21 @@ async def _kept(store: DurableStore, row: RunRow, deployment: Deployment, args: 
     Raises `Stopped` where none may be shown.
     """
     name = row.header.run
+    rehearsed = import_module("ael.cli.rehearsed")
     if not args.content:
-        return Kept(row, await store.entries(name), time.time(), masker_of(deployment)), []
+        entries, given = await store.entries(name), await store.given(name)
+        input, pinned = given if given is not None else (None, {})
+        spans, why = await rehearsed.gone(args.path, args.deploy, row, input, pinned, entries)
+        return Kept(row, entries, time.time(), masker_of(deployment), rehearsed=spans), [why] if why else []
     if deployment.runs.evidence == "none":
         note = "`evidence: none` on its `runs` line: leave `--content` out"
         raise Stopped(2, told("AEL0905", "the deployment lets nobody read the content of its runs", note))
     seen = await read(store, deployment, row, f"ael trace --content --format {args.format}")
-    asked = import_module("ael.cli.rehearsed").asked
-    requests, why = await asked(args.path, args.deploy, row, seen.input, seen.pinned, seen.raw)
-    notes = [*seen.notes, *([why] if why and why not in seen.notes else [])]
-    return Kept(row, seen.raw, time.time(), seen.masker, seen.input, seen.show, requests), notes
+    known = (args.path, args.deploy, row, seen.input, seen.pinned, seen.raw)
+    spans, why = await rehearsed.gone(*known)
+    requests, wanting = await rehearsed.asked(*known)
+    notes = [note for note in dict.fromkeys((*seen.notes, wanting, why)) if note]
+    return Kept(row, seen.raw, time.time(), seen.masker, seen.input, seen.show, requests, spans), notes
 
 
 def _text(row: RunRow, spans: list[Span], args: argparse.Namespace) -> str:

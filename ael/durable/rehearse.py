@@ -1,24 +1,29 @@
-"""What a kept run asked its models, made again from its journal (feature A16.7).
+"""What a kept run asked its models and which ways it went, made again from its journal (feature A16.7).
 
 A journal holds the hash of each request, not the request: prompts would make it grow with the square of the turns. They come back by
 running the program again over the answers that are there. Nothing is sent: the world of a rehearsal has no key, no tool, no server and no
 store, and its journal gives every effect up that has no answer. Each request is compared with the recorded hash, so what is shown is what
-was asked.
+was asked. Edges, and visits of nodes that only compute, leave no record at all, and come back the same way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Final
 
 from ael.data import replace
 from ael.durable.execute import options_of
 from ael.durable.fork import Doers, ForkJournal, above, fork_of
 from ael.journal.durable import RunRow
-from ael.journal.entry import Entry, Header, Kind, State
+from ael.journal.entry import Ending, Entry, Header, Kind, State
 from ael.journal.store import RunJournal
 from ael.run.conversation import Request, Talk
 from ael.run.engine import Engine
+from ael.run.outcome import Outcome, Suspended, word_of
 from ael.run.park import Parked, Wait
+
+LONGEST: Final = 10.0
+"""Seconds that a run may take to go its way again: what computes for long is not computed again to look at it."""
 
 
 class Rehearsal:
@@ -65,6 +70,31 @@ async def requests(
     return {path: one for path, one in found.items() if path in asked and asked[path] in ("", one.digest)}
 
 
+async def way(
+    engine: Engine, row: RunRow, input: Mapping[str, object], pinned: Mapping[str, object], entries: Sequence[Entry]
+) -> bool:
+    """Go the way of a run again, for the sinks of `engine` (as in `requests`) to see. False where it ends otherwise than it did, or has
+    not come there within `LONGEST`.
+
+    Calls in which something happened, and visits that a model asked for, are gone into: their answers alone would hide it.
+    """
+    nodes = engine.world.unit.nodes
+    inside = {path for entry in entries for path in above(entry.path)}
+    begun_again = {entry.path.rpartition("~")[0] for entry in entries}
+    open_calls = frozenset(
+        entry.path
+        for entry in entries
+        if entry.kind in (Kind.TOOL, Kind.OPERATION)
+        and entry.ending is Ending.VALUE
+        and (entry.path in inside or entry.target in nodes)
+        and entry.path not in begun_again
+    )
+    latest = engine.world.clock.now() + LONGEST
+    outcome = await _run(engine, row, input, pinned, entries, open_calls, lambda path, talk: None, latest)
+    # A run that was cancelled, or out of time, was given up where its record ends, as the rehearsal is.
+    return row.ending in ("", word_of(outcome)) or (row.ending == "fault" and isinstance(outcome, Suspended))
+
+
 async def _pass(
     engine: Engine,
     row: RunRow,
@@ -78,14 +108,28 @@ async def _pass(
     def inspect(path: str, talk: Talk) -> None:
         found.setdefault(path, talk.request())
 
+    await _run(engine, row, input, pinned, entries, open_calls, inspect)
+    return found
+
+
+async def _run(
+    engine: Engine,
+    row: RunRow,
+    input: Mapping[str, object],
+    pinned: Mapping[str, object],
+    entries: Sequence[Entry],
+    open_calls: frozenset[str],
+    inspect: Callable[[str, Talk], None],
+    latest: float | None = None,
+) -> Outcome:
     header = row.header
     journal: RunJournal = Rehearsal(header, entries, open_calls)
     fork = fork_of(pinned)
     if fork is not None:
         journal = ForkJournal(journal, fork, Doers(engine.world.unit))
-    # Times have passed since, so no deadline holds.
-    options = replace(options_of(pinned), tenant=header.tenant, caller=header.caller, run=header.run, journal=journal, park=True)
+    # Times have passed since, so no deadline of the run holds.
+    kept = replace(options_of(pinned), tenant=header.tenant, caller=header.caller, run=header.run, deadline=latest)
+    options = replace(kept, journal=journal, park=True)
     run = engine.start(header.entry, dict(input), options)
     run.inspect = inspect
-    await run.outcome()
-    return found
+    return await run.outcome()

@@ -1,7 +1,8 @@
 """The trace of a kept run, from its journal: the tree that `ael run --trace` prints, made without the program, and nothing is run again.
 
-The journal holds effects. What has none leaves no record: a visit of a node without an effect in it, and a `release`. Where a visit is
-known only by what happened in it, its times are those of that.
+The journal holds effects. What has none leaves no record: an edge, a visit of a node without an effect in it, and a `release`; these come
+from a rehearsal of the run, where its program is here (`unrecorded`). Where a visit is known only by what happened in it, its times are
+those of that.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from ael.data import dataclass, field
 from ael.journal.durable import RunRow, RunState
 from ael.journal.entry import Ending, Entry, Kind, State
 from ael.observe.idle import Gap, gaps_of, overlap
+from ael.observe.made import Made
 from ael.observe.prompt import added
 from ael.observe.shown import Shown
 from ael.observe.turns import failed_attempts, spent, turn_attributes, turn_content
+from ael.observe.unrecorded import unrecorded
 from ael.run.conversation import Request
 from ael.run.ports import Span
 from ael.run.trace import Masker
@@ -25,32 +28,14 @@ _VISIT = re.compile(r"(?P<name>.+?)(?:@\d+(?:#\d+)?|#\d+(?:\[\d+\])?)")
 """A visit of a node: from code (`answer@2#3`: the third from this place), or of an agent (`answer#3`, `research#1[4]` for an item)."""
 _ATTEMPT = re.compile(r"~(\d+)$")
 _TURN = re.compile(r"turn\d+")
-_INSIDE = frozenset({"node", "tool", "operation"})
+_INSIDE = frozenset({"node", "agent", "tool", "operation"})
 """Kinds of span that others stand below."""
-
-
-@dataclass
-class _Made:
-    """A span while the tree is made. `order`: the place of its first record in the journal."""
-
-    path: str
-    kind: str
-    name: str
-    start: float
-    end: float
-    order: int
-    outcome: str = "value"
-    taint: frozenset[str] = frozenset()
-    attributes: dict[str, object] = field(default_factory=dict)
-    content: dict[str, object] | None = None
-    above: _Made | None = None
-    sequence: int = 0
 
 
 @dataclass(frozen=True)
 class Kept:
     """A run as its store has it. `input`, `shown` (how a value is shown) and `requests` (what its models were asked, as far as that could
-    be made again) are there where content is asked for."""
+    be made again) are there where content is asked for; `rehearsed` (the spans of a rehearsal) where the program is here."""
 
     row: RunRow
     entries: Sequence[Entry]
@@ -59,6 +44,7 @@ class Kept:
     input: object = None
     shown: Shown | None = None
     requests: Mapping[str, Request] = field(default_factory=dict)
+    rehearsed: Sequence[Span] = ()
 
     @property
     def end(self) -> float:
@@ -75,13 +61,14 @@ def trace_of(kept: Kept) -> list[Span]:
     made = _recorded(kept)
     made |= _visits(made)
     root = _root(kept, list(made.values()), gaps)
+    made |= unrecorded(made, kept.rehearsed, root.start)
     for one in made.values():
         one.above = _above(one, made) or root
-    ordered = sorted(made.values(), key=lambda one: (one.start, one.path.count("/"), one.order))
+    ordered = sorted(made.values(), key=lambda one: (one.start, one.order, one.path.count("/")))
     return [_span(kept, one, gaps) for one in _numbered([root, *ordered])]
 
 
-def _recorded(kept: Kept) -> dict[str, _Made]:
+def _recorded(kept: Kept) -> dict[str, Made]:
     """What has records of its own, by path."""
     groups: dict[str, list[Entry]] = {}
     order: dict[str, int] = {}
@@ -90,23 +77,23 @@ def _recorded(kept: Kept) -> dict[str, _Made]:
             groups.setdefault(entry.path, []).append(entry)
             order.setdefault(entry.path, index)
     visits = {path.rpartition("/")[0] for path in groups if _TURN.fullmatch(path.rpartition("/")[2])}
-    made: dict[str, _Made] = {}
+    made: dict[str, Made] = {}
     for path, records in groups.items():
-        one = made[path] = _effect(kept, path, records, order[path], path in visits)
+        one = made[path] = _effect(kept, path, records, (1, order[path]), path in visits)
         if one.kind == "turn" and isinstance(records[-1].value, Mapping):
             for attempt in failed_attempts(records[-1].value):
                 key, name = f"{path}~{attempt['attempt']}", str(attempt.pop("model"))
-                made[key] = _Made(key, "retry", name, one.start, one.start, one.order, "fault", frozenset(), attempt)
+                made[key] = Made(key, "retry", name, one.start, one.start, one.order, "fault", frozenset(), attempt)
     return made
 
 
-def _effect(kept: Kept, path: str, records: Sequence[Entry], order: int, is_node: bool) -> _Made:
+def _effect(kept: Kept, path: str, records: Sequence[Entry], order: tuple[int, int], is_node: bool) -> Made:
     """One effect: from its first record (a call: from where it began, after its approval) to its answer."""
     last = records[-1]
     begun = next((entry for entry in records if entry.state is State.STARTED), records[0])
     answered = last.state is State.ANSWERED
     kind, name = ("node", _short(last.target)) if is_node else (_KINDS[last.kind], last.target)
-    one = _Made(path, kind, name, begun.at, last.at if answered else kept.end, order)
+    one = Made(path, kind, name, begun.at, last.at if answered else kept.end, order)
     one.outcome = last.ending.value if answered and last.ending is not None else _open(kept.row, path)
     one.taint = frozenset(last.taint)
     if last.derived:
@@ -158,7 +145,7 @@ _KINDS: Mapping[Kind, str] = {
 }
 
 
-def _approval(one: _Made, asked: object, last: Entry) -> None:
+def _approval(one: Made, asked: object, last: Entry) -> None:
     """Who decided, and why: of a question of a server only that it was asked, which is content."""
     if isinstance(asked, Mapping) and asked.get("role") is not None:
         one.attributes["role"] = asked["role"]
@@ -186,9 +173,9 @@ def _content(last: Entry, asked: object, shown: Shown) -> dict[str, object]:
     return found
 
 
-def _visits(made: Mapping[str, _Made]) -> dict[str, _Made]:
+def _visits(made: Mapping[str, Made]) -> dict[str, Made]:
     """The visits of nodes from code, which the paths of what happened in them name."""
-    found: dict[str, _Made] = {}
+    found: dict[str, Made] = {}
     for path, one in made.items():
         parts = path.split("/")
         for depth in range(1, len(parts)):
@@ -197,7 +184,7 @@ def _visits(made: Mapping[str, _Made]) -> dict[str, _Made]:
             if _ATTEMPT.sub("", above) in made or (depth > 1 and visit is None):
                 continue
             name = parts[0] if visit is None else visit["name"]
-            node = found.setdefault(above, _Made(above, "node", name, one.start, one.end, one.order, ""))
+            node = found.setdefault(above, Made(above, "node", name, one.start, one.end, one.order, ""))
             node.start, node.end = min(node.start, one.start), max(node.end, one.end)
             node.taint |= one.taint
             if one.outcome in ("running", "parked", "interrupted"):
@@ -207,7 +194,7 @@ def _visits(made: Mapping[str, _Made]) -> dict[str, _Made]:
     return found
 
 
-def _above(one: _Made, made: Mapping[str, _Made]) -> _Made | None:
+def _above(one: Made, made: Mapping[str, Made]) -> Made | None:
     """What `one` stands below: the call or visit around it, at whichever attempt. An approval stands beside its call, a failed
     attempt below it."""
     path = _ATTEMPT.sub("", one.path)
@@ -222,10 +209,10 @@ def _above(one: _Made, made: Mapping[str, _Made]) -> _Made | None:
     return None
 
 
-def _root(kept: Kept, made: Sequence[_Made], gaps: Sequence[Gap]) -> _Made:
+def _root(kept: Kept, made: Sequence[Made], gaps: Sequence[Gap]) -> Made:
     """The run itself."""
     row, header = kept.row, kept.row.header
-    root = _Made("", "run", _short(header.entry), header.started, kept.end, -1)
+    root = Made("", "run", _short(header.entry), header.started, kept.end, (-1, 0))
     root.outcome = row.ending or ("interrupted" if row.state is RunState.READY else row.state.value)
     told = row.outcome.get("spent") if isinstance(row.outcome, Mapping) else None
     root.attributes = dict(cast("Mapping[str, object]", told)) if isinstance(told, Mapping) else {}
@@ -243,17 +230,17 @@ def _root(kept: Kept, made: Sequence[_Made], gaps: Sequence[Gap]) -> _Made:
     return root
 
 
-def _numbered(ordered: Sequence[_Made]) -> Sequence[_Made]:
+def _numbered(ordered: Sequence[Made]) -> Sequence[Made]:
     for index, one in enumerate(ordered):
         one.sequence = index + 1
     return ordered
 
 
-def _span(kept: Kept, one: _Made, gaps: Sequence[Gap]) -> Span:
+def _span(kept: Kept, one: Made, gaps: Sequence[Gap]) -> Span:
     """The finished span: time in which the run was parked or nobody's is told apart from its work."""
     end = max(one.start, one.end)
     parked = overlap(gaps, one.start, end)
-    if parked and one.kind in ("run", "node", "tool", "operation", "approval"):
+    if parked and one.kind in ("run", "node", "agent", "tool", "operation", "approval"):
         one.attributes["parked"] = round(parked, 3)
         one.attributes["active"] = round(max(0.0, end - one.start - parked), 3)
     mask = kept.masker

@@ -89,6 +89,14 @@ MUTATIONS = (
         "tests/durable/test_rehearse.py::test_a_rehearsal_acts_on_nothing_even_where_a_call_was_under_way",
     ),
     Mutation(
+        "K28",
+        "that a rehearsal is shown only where it ends as the run did",
+        "ael/durable/rehearse.py",
+        '    return row.ending in ("", word_of(outcome)) or ',
+        '    return row.ending != "" or ',
+        "tests/observe/test_kept_agents.py::test_a_rehearsal_that_ends_otherwise_than_the_run_is_not_shown",
+    ),
+    Mutation(
         "K27",
         "that only ended runs lose their content",
         "ael/journal/content.py",

@@ -66,6 +66,63 @@ def test_a_kept_run_is_shown_as_a_tree_as_data_and_as_a_page(ael: Ael) -> None:
     assert "hello" not in page
 
 
+DESK = """
+permission notes.write
+
+/// Save. Call it last.
+tool save(text: String(max: 200)) -> String(max: 206)
+  needs notes.write
+  repeat idempotent
+{
+  "saved ${text}"
+}
+
+node short(text: String(max: 200)) -> Bool { text.length() < 9 }
+node keep(text: String(max: 200)) -> String(max: 206)  grants notes.write { save(text) }
+
+agent desk(text: String(max: 200)) -> String(max: 206)
+  grants notes.write
+{
+  edge start -> short
+  edge short -> keep(text) when short
+  edge short -> finish("too long") otherwise
+  edge keep -> finish
+}
+"""
+
+
+@pytest.mark.feature("A16.2", "A16.7")
+def test_the_edges_of_a_kept_run_are_found_by_its_program(ael: Ael) -> None:
+    ael.write({"main.ael": DESK})
+    assert ael("run", "main.ael", "--text", "hello", "--quiet").code == 0
+    [row] = json.loads(ael("runs", "list", "--format", "json").out)
+
+    def told(*words: str) -> tuple[list[str], str]:
+        shown = ael("trace", row["run"], *words)
+        assert shown.code == 0
+        lines = [line for line in shown.out.splitlines() if " · " in line]
+        return [line.split(" · ")[0].lstrip("│├└─ ") for line in lines], shown.err
+
+    whole = [
+        "run desk", "agent desk", "edge start -> short", "node short", "edge short -> keep", "node keep", "tool save",
+        "edge keep -> finish",
+    ]  # fmt: skip
+    assert told() == (whole, "")
+    assert told("--content") == (whole, "")
+    ael.write({"main.ael": DESK.replace("< 9", "< 8")})
+    lines, note = told()
+    assert lines == ["run desk", "node desk", "node keep", "tool save"]
+    assert note.startswith(
+        "note: edges, and nodes that only compute, are found by the program, and it has changed: the run began"
+    )
+    (ael.folder / "main.ael").unlink()
+    lines, note = told()
+    assert lines == ["run desk", "node desk", "node keep", "tool save"]
+    assert note == (
+        "note: edges, and nodes that only compute, are found by the program, which is not here, or has errors (`ael check`)\n"
+    )
+
+
 @pytest.mark.feature("A16.6")
 def test_reading_content_is_recorded_and_stays_known_when_the_run_is_forgotten(ael: Ael) -> None:
     run = kept(ael)
