@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 
 from benches.harness import Row
-from benches.suite import check, decode, durable, edges, http, mcp, memory, plain, turns
+from benches.suite import check, decode, durable, edges, http, mcp, memory, plain, serve, turns
 
 BENCHMARKS: dict[str, Callable[[bool], Iterator[Row]]] = {
     "turns": turns.rows,
@@ -22,6 +22,7 @@ BENCHMARKS: dict[str, Callable[[bool], Iterator[Row]]] = {
     "memory": memory.rows,
     "durable": durable.rows,
     "mcp": mcp.rows,
+    "serve": serve.rows,
 }
 
 VERDICTS = {True: "ok", False: "MISSED", None: "?"}

@@ -40,6 +40,7 @@ PYDANTIC = Peer("pydantic", ("pydantic==2.14.4", "pydantic-core==2.50.5"), slow=
 MCP_SDK = Peer("mcp_sdk", ("mcp==2.3.0", "uvicorn==0.54.0"), slow=False)
 LANGGRAPH_SQLITE = Peer("langgraph_sqlite", ("langgraph==1.2.24", "langgraph-checkpoint-sqlite==3.1.2", "langchain-core==1.8.3"))
 DBOS = Peer("dbos", ("dbos==3.4.0",))
+FASTAPI = Peer("fastapi", ("fastapi==0.142.2", "uvicorn[standard]==0.54.0", "pydantic==2.14.4"), slow=False)
 PEERS = (LANGGRAPH, PYDANTIC_AI, OPENAI_AGENTS, BAML, PYDANTIC, MCP_SDK)
 
 

@@ -184,6 +184,13 @@ def local_server(command: Sequence[str]) -> Iterator[str]:
 
     Such as ``http://127.0.0.1:4711``.
     """
+    with server_process(command) as (_, port):
+        yield f"http://127.0.0.1:{port}"
+
+
+@contextmanager
+def server_process(command: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """A running server as in `local_server`: the id of its process, and its port. Raises `SideFailed` when it does not start."""
     _, other = cores()
     process = subprocess.Popen(
         command,
@@ -197,7 +204,10 @@ def local_server(command: Sequence[str]) -> Iterator[str]:
     assert process.stdin is not None
     assert process.stdout is not None
     try:
-        yield f"http://127.0.0.1:{json.loads(process.stdout.readline())['port']}"
+        line = process.stdout.readline()
+        if not line:
+            raise SideFailed(f"{' '.join(command)}: it ended before it listened")
+        yield process.pid, json.loads(line)["port"]
     finally:
         process.kill()
         process.wait()
