@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from ael.journal import access, content, follow, form, runs
@@ -156,11 +157,24 @@ class DatabaseStore:
             count += done
         return count
 
+    async def identity(self) -> str:
+        """A name that this store, whoever has it open, has alone: made when it is first asked for."""
+        return await self._writer.submit(_identity)
+
     async def close(self) -> None:
         await self._writer.close()
 
 
 _MINE = "SELECT 1 FROM ael_run WHERE run = ? AND owner = ? AND epoch = ? AND state = 'running'"
+
+
+def _identity(db: Connection) -> str:
+    found = db.rows("SELECT value FROM ael_meta WHERE name = 'identity'")
+    if not found:
+        db.alone("ael identity")
+        db.change("INSERT INTO ael_meta (name, value) VALUES ('identity', ?) ON CONFLICT DO NOTHING", secrets.randbits(31))
+        found = db.rows("SELECT value FROM ael_meta WHERE name = 'identity'")
+    return f"{int(found[0][0]):08x}"
 
 
 def _there(db: Connection, header: Header) -> bool:

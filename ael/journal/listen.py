@@ -16,10 +16,11 @@ _CONNECT = 10
 
 
 class Listener:
-    """Calls `wake`, from its own thread, for each word on the channel. A database that is away is tried again."""
+    """Calls `wake`, from its own thread, for each word on a channel. A database that is away is tried again."""
 
-    def __init__(self, address: str, wake: Callable[[], None]) -> None:
+    def __init__(self, address: str, wake: Callable[[], None], channel: str = CHANNEL) -> None:
         self._address = address
+        self._channel = channel
         self._wake = wake
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="ael-listen", daemon=True)
@@ -39,7 +40,7 @@ class Listener:
                 with psycopg.connect(
                     self._address, autocommit=True, connect_timeout=_CONNECT, application_name="ael-listen"
                 ) as db:
-                    db.execute(f"LISTEN {CHANNEL}".encode())
+                    db.execute(f"LISTEN {self._channel}".encode())
                     self._wake()
                     while not self._stop.is_set():
                         for _ in db.notifies(timeout=_WAIT, stop_after=1):

@@ -113,9 +113,11 @@ class Job:
 class Writer:
     """The thread and its queue. Work is done in the order in which it was given; one that fails does not fail its neighbours."""
 
-    def __init__(self, connect: Callable[[], Database], name: str, batch: int = BATCH) -> None:
-        """`batch`: the most pieces of work in one commit; 1 where each record is to be a boundary of its own (`ael run --crash-at`)."""
+    def __init__(self, connect: Callable[[], Database], name: str, batch: int = BATCH, patience: float | None = None) -> None:
+        """`batch`: the most pieces of work in one commit; 1 where each record is to be a boundary of its own (`ael run --crash-at`).
+        `patience`: seconds for which a database that went away is tried again (`PATIENCE`)."""
         self.batch = batch
+        self._patience = patience
         self._connect = connect
         self._name = name
         self._database: Database | None = None
@@ -317,7 +319,7 @@ class Writer:
 
     def _together(self, batch: list[Job]) -> bool:
         """Whether the batch was committed. A single job's failure is its own; of several, somebody's: nothing of them is kept."""
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + (PATIENCE if self._patience is None else self._patience)
         pause = 0.05
         while True:
             try:
