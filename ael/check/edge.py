@@ -64,15 +64,22 @@ def _nodes(c: Checker, node: n.AgentDecl) -> dict[str, Signature | None]:
     """The nodes that the edges name, in the order of their first mention."""
     found: dict[str, Signature | None] = {}
     visited = c.tables.visited.setdefault(node, {})
+    ends: set[str] = set()
     for edge in node.edges:
         for name in (*edge.sources, edge.target.name):
             text = name.text
             if text in found:
                 continue
+            symbol = seen(c.module, text)
             if text in (START, FINISH):
                 _end(c, edge, name)
+                if symbol is not None and symbol.kind in ("node", "agent") and text not in ends:
+                    message = (
+                        f"`{text}` is an end of the agent, and {kind_text(symbol)} is called so, too: give that another name"
+                    )
+                    c.report("AEL1313", message, name.span)
+                ends.add(text)
                 continue
-            symbol = seen(c.module, text)
             if symbol is not None and symbol.kind in ("node", "agent"):
                 found[text] = c.collected.signatures.get(symbol.name)
                 visited[text] = symbol.name

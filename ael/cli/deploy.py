@@ -4,7 +4,9 @@
     ael deploy check examples/support/deploy.real.ael
     ael deploy check examples/support --deploy real --format json
 
-Every mistake is told. Nothing is connected, no key is needed, and no secret is shown: only whether a variable is set.
+Every mistake is told, as `ael check` tells those of a program. Nothing is connected, no key is needed, and no secret is shown: only
+whether a variable is set.
+Exit code 0, or 2 with a mistake.
 """
 
 from __future__ import annotations
@@ -14,7 +16,9 @@ import json
 from importlib import import_module
 from pathlib import Path
 
-from ael.cli.opening import opened_or_told
+from ael.cli.report import report
+from ael.diagnostics.diagnostic import Bag
+from ael.project.program import open_program
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,9 +42,10 @@ def run(args: argparse.Namespace) -> int:
     if path.is_file() and path.name.startswith("deploy.") and path.suffix == ".ael":
         name = path.name.removeprefix("deploy").removesuffix(".ael").strip(".") or None
         path = path.parent
-    opened = opened_or_told(path, name)
-    if isinstance(opened, int):
-        return opened
+    opened = open_program(path, bag := Bag(), deploy=name)
+    if opened is None or bag.errors:
+        return report(bag, args.format) or 2
+    report(bag)
     rows = import_module("ael.hosting.summary").summary(opened)
     if args.format == "json":
         print(json.dumps([row.plain() for row in rows], ensure_ascii=False, indent=2))

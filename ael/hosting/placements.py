@@ -16,6 +16,7 @@ from ael.hosting.secrets import Secrets
 from ael.models.registry import PROVIDERS
 from ael.net.address import Endpoint, parse_endpoint, rules
 from ael.net.failure import NetError
+from ael.net.tls import unusable
 from ael.project.environment import environment_of
 from ael.project.placements import PlacementBinding
 from ael.project.program import Opened
@@ -95,12 +96,13 @@ def _tls(name: str, binding: PlacementBinding, folder: Path) -> ssl.SSLContext |
     """How TLS is spoken where the deployment says more than that it is. Raises `HostError`."""
     if binding.authority is None and binding.certificate is None:
         return None
+    files = [folder / file for file in (binding.authority, binding.certificate, binding.key) if file is not None]
     try:
         context = ssl.create_default_context(cafile=None if binding.authority is None else str(folder / binding.authority))
         if binding.certificate is not None and binding.key is not None:
             context.load_cert_chain(folder / binding.certificate, folder / binding.key)
     except (OSError, ssl.SSLError) as error:
-        reason = error.strerror or type(error).__name__
+        reason = unusable(error, files)
         raise HostError("AEL0878", f"a certificate of the service `{name}` cannot be used: {reason}") from None
     return context
 

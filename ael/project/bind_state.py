@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from ael.check.basis import short
 from ael.check.program import CheckedProgram
 from ael.data import dataclass
-from ael.diagnostics.diagnostic import Bag
+from ael.diagnostics.diagnostic import Bag, Label, Place
 from ael.diagnostics.hidden import without_strings
 from ael.project.deployment import (
     Defaults,
@@ -81,7 +81,8 @@ class State:
             return
         # A secret that stands in the file is not shown with it.
         source = without_strings(self.source, wrong.node.span) if wrong.code == "AEL0815" else self.source
-        self.bag.report(wrong.code, wrong.message, source, wrong.node.span, notes=wrong.notes)
+        labels = () if wrong.first is None else (Label(Place(self.source, wrong.first.span), "first here"),)
+        self.bag.report(wrong.code, wrong.message, source, wrong.node.span, labels=labels, notes=wrong.notes)
 
     @contextmanager
     def told(self) -> Iterator[None]:
@@ -142,8 +143,12 @@ def once(state: State, binding: n.Binding) -> None:
     name += "" if binding.target is None else f" -> {binding.target.text}"
     key = (kind, name)
     if key in state.seen:
-        raise Wrong("AEL0813", f"`{kind}{name}` is bound twice", binding.subject or binding.kind)
+        raise Wrong("AEL0813", f"`{kind}{name}` is bound twice", _name(binding), first=_name(state.seen[key]))
     state.seen[key] = binding
+
+
+def _name(binding: n.Binding) -> n.Node:
+    return binding.subject or binding.kind
 
 
 def named(binding: n.Binding, kind: str, known: Iterable[str]) -> str:

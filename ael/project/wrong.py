@@ -8,11 +8,11 @@ from ael.syntax import nodes as n
 
 
 class Wrong(Exception):
-    """Raised where a line is read, reported where it is caught: a code, a sentence, the place, and what to do."""
+    """Raised where a line is read, reported where it is caught: a code, a sentence, the place, and what to do. `first`: what it repeats."""
 
-    def __init__(self, code: str, message: str, node: n.Node, *notes: str) -> None:
+    def __init__(self, code: str, message: str, node: n.Node, *notes: str, first: n.Node | None = None) -> None:
         super().__init__(message)
-        self.code, self.message, self.node, self.notes = code, message, node, notes
+        self.code, self.message, self.node, self.notes, self.first = code, message, node, notes, first
 
 
 def listing(lead: str, names: Iterable[str]) -> str:

@@ -43,7 +43,7 @@ def expose(opened: Opened, chosen: Sequence[str] = ()) -> dict[str, ExposedTool]
     else:
         nodes = dict(opened.deployment.serving.exposed) or {_name(program, node): node for node in _public(program)}
     if not nodes:
-        note = "mark a node `pub`, name it with `--node`, or write `serve = [NODE]` in the deployment"
+        note = "mark a node `pub`, name it with `--only`, or write `serve = [NODE]` in the deployment"
         raise HostError("AEL0871", f"there is nothing to serve in `{program.main}`: it has no public node", note)
     return {name: _tool(program, name, node) for name, node in nodes.items()}
 

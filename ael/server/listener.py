@@ -15,6 +15,7 @@ import uvicorn
 
 from ael.data import replace
 from ael.host import HostError
+from ael.net.tls import unusable
 from ael.project.serving import Listen
 from ael.server.connection import Connection
 from ael.server.guard import Guard
@@ -69,7 +70,7 @@ def certified(listen: Listen, folder: Path) -> Listen:
         if clients:
             context.load_verify_locations(clients)
     except (OSError, ssl.SSLError) as error:
-        reason = error.strerror or type(error).__name__
+        reason = unusable(error, [Path(file) for file in (certificate, key, clients) if file])
         note = "they are files in the form PEM, found from the deployment's folder"
         raise HostError("AEL0878", f"the certificate of the server cannot be used: {reason}", note) from None
     return replace(listen, certificate=certificate, key=key, clients=clients)

@@ -108,6 +108,14 @@ def test_a_deployment_is_told_as_json_by_its_own_name(desk: Ael) -> None:
     assert desk("deploy", "check", "--deploy", "real", "--format", "json").out == ended.out
 
 
+def test_mistakes_of_a_deployment_are_told_as_json_too(desk: Ael) -> None:
+    desk.write({"deploy.ael": "store orders = memory\nstore orders = memory\n"})
+    ended = desk("deploy", "check", "--format", "json")
+    assert (ended.code, ended.err) == (2, "")
+    [told] = json.loads(ended.out)["diagnostics"]
+    assert (told["code"], told["message"]) == ("AEL0813", "`store orders` is bound twice")
+
+
 @pytest.mark.feature("A2.5")
 def test_every_mistake_of_a_deployment_is_told_before_anything_runs(desk: Ael) -> None:
     desk.write(
@@ -126,7 +134,7 @@ def test_every_mistake_of_a_deployment_is_told_before_anything_runs(desk: Ael) -
         assert any(part in line for line in told), (part, told)
 
 
-@pytest.mark.feature("A4.4", "A3.3")
+@pytest.mark.feature("A4.4", "A3.3", "D5")
 def test_who_may_do_what_is_told_with_every_layer(desk: Ael) -> None:
     ended = desk("explain-access", "main", "--caller", "ann")
     assert ended.code == 0, ended.err
@@ -143,6 +151,7 @@ def test_who_may_do_what_is_told_with_every_layer(desk: Ael) -> None:
     assert "may be called after an approval by finance (ann, local)" in allowed
 
 
+@pytest.mark.feature("D5")
 def test_who_may_do_what_is_told_as_json(desk: Ael) -> None:
     whole: dict[str, Any] = json.loads(desk("explain-access", "main", "--caller", "ann", "--json").out)
     assert (whole["tenant"], whole["caller"]) == ("acme", "ann")

@@ -161,7 +161,7 @@ async def outcomes(host: Host, options: Options) -> dict[str, Outcome]:
         return {node: await host.engine.start(node, {}, options).outcome() for node in NODES}
 
 
-@pytest.mark.feature("A3.3", "A4.4", "A4.14")
+@pytest.mark.feature("A3.3", "A4.4", "A4.14", "D5")
 @settings(deadline=None, max_examples=60)
 @given(deployments(), st.sampled_from(["local", "acme", "beta"]), st.sampled_from(["ann", "bob", "eve"]))
 def test_the_explanation_and_the_gate_agree(deploy: str, tenant: str, caller: str) -> None:
@@ -230,6 +230,7 @@ def test_what_an_agent_has_not_its_nodes_have_not() -> None:
     assert empty.refusal("write") == "the agent `shut`"
 
 
+@pytest.mark.feature("D5")
 def test_what_is_denied_is_not_looked_into_and_what_is_reached_twice_is_told_once_for_each_right(tmp_path: Path) -> None:
     host = open_host(opened_with(tmp_path, "deny refund\n"))
     names = [(one.name, one.via) for one in told(host, "desk", Options(caller="c"))]

@@ -15,6 +15,6 @@ CODES: dict[str, str] = {
     "AEL1310": "an error that cannot come",
     "AEL1311": "an `each` that goes over nothing",
     "AEL1312": "an edge that does not say what it carries",
-    "AEL1313": "a parameter and a node of one name",
+    "AEL1313": "two things of one name in an edge",
     "AEL1314": "a bound of an edge of the wrong form",
 }
