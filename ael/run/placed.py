@@ -24,7 +24,6 @@ from ael.types.signature import Signature
 from ael.types.spec import LimitSpec, OperationSpec
 from ael.types.type import Named
 
-
 THERE = "/there"
 """Ends the path of the record that a visit of a node elsewhere is."""
 
@@ -61,6 +60,10 @@ class PlacedOperation(Serving):
         form = self.input.value.encode(arguments)
         return self._call.run(self._placement, scope, step, form, self.permission, resend=not self.repeat.can_be_uncertain)
 
+    def interrupted(self, step: Step) -> bool:
+        """Where the other side keeps what it was asked, the call is asked for again."""
+        return not self._placement.keeps and super().interrupted(step)
+
     def lost(self, fault: Fault, step: Step) -> bool:
         """What was sent and not answered may have taken effect; what the other side says of itself is its word."""
         return not isinstance(fault, Told) and step.sent is not False and fault.kind in LOST_ANSWER
@@ -92,7 +95,7 @@ class Crossing:
     ) -> object:
         """Call once. Raises what the other side ended with; whether it may have seen the call is in `step.sent`."""
         step.sent = False
-        context = replace(context_of(scope, step, permission, bool), sending=_sending(scope, step))
+        context = replace(context_of(scope, step, permission, bool), sending=_sending(scope, step), taken_back=_taken_back(step))
         attempts = scope.attempts
         left = None if attempts is None else attempts.left
         watch = self._watch(scope, step.path.removesuffix(THERE)) if scope.run.listening else None
@@ -111,12 +114,6 @@ class Crossing:
             scope.seen |= {f"service:{self._short}"}
         return self._value(answer, step)
 
-    def _value(self, answer: PlacedAnswer, step: Step) -> object:
-        if answer.ending is not None:
-            raise self._ended(answer.ending, step)
-        try:
-            return self._result.read(answer.value or b"")
-        except DecodeError as error:
     def _watch(self, scope: Scope, path: str) -> Callable[[str, object], None]:
         """Tells what happens inside as this run's own, at the places where it would happen here; what began the call itself is told."""
         run, within = scope.run, f"{self._short}/"
@@ -134,6 +131,12 @@ class Crossing:
 
         return tell
 
+    def _value(self, answer: PlacedAnswer, step: Step) -> object:
+        if answer.ending is not None:
+            raise self._ended(answer.ending, step)
+        try:
+            return self._result.read(answer.value or b"")
+        except DecodeError as error:
             raise self._malformed(f"it does not fit its type: {error.text}") from None
 
     def _ended(self, ending: Mapping[str, object], step: Step) -> Failure | Fault | Uncertain:
@@ -173,6 +176,15 @@ class Crossing:
 
     def _malformed(self, why: str) -> Fault:
         return Fault(FaultKind.MALFORMED, f"the answer to `{self._short}` is of no use: {why}", sent=True)
+
+
+def _taken_back(step: Step) -> Callable[[], None]:
+    """What an adapter tells when nothing of a call was done after all."""
+
+    def told() -> None:
+        step.sent = False
+
+    return told
 
 
 def _sending(scope: Scope, step: Step) -> Callable[[str], None]:

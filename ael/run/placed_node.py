@@ -91,6 +91,10 @@ class _Visit(CallPlan):
 
         return deliver(hand_over, scope, step, self.repeat) if self._delivers else hand_over()
 
+    def interrupted(self, step: Step) -> bool:
+        """As of an operation."""
+        return not self._placement.keeps and super().interrupted(step)
+
     def lost(self, fault: Fault, step: Step) -> bool:
         """As of an operation."""
         return not isinstance(fault, Told) and step.sent is not False and fault.kind in LOST_ANSWER

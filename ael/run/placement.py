@@ -63,6 +63,11 @@ class Placement(Protocol):
     (`resend`) on a connection that was found closed.
     """
 
+    @property
+    def keeps(self) -> bool:
+        """Whether the other side surely makes a call once for its key and keeps the answer: asking again, after a restart too, does no
+        harm, and finds what became of it."""
+
     async def call(self, call: PlacedCall) -> PlacedAnswer:
         """Carry one attempt. Ends by `call.context.deadline`; cancelling it reaches the other side."""
 

@@ -397,6 +397,10 @@ def _unheard(protocol: str) -> None:
     """Nobody asks when a call goes out."""
 
 
+def _kept() -> None:
+    """Nobody asks whether a call was taken back."""
+
+
 def _unwatched(done: float, total: float | None, text: str) -> None:
     """Nobody follows how far a call is."""
 
@@ -418,6 +422,8 @@ class CallContext:
     """Whether the call was given up; a function in a thread asks, since a thread cannot be stopped from outside."""
     sending: Callable[[str], None] = _unheard
     """Told immediately before anything of this call goes out, with the revision of the protocol that carries it."""
+    taken_back: Callable[[], None] = _kept
+    """Told that what went out was taken back before anybody had it: nothing of this call was done, and nothing will be."""
     progress: Callable[[float, float | None, str], None] = _unwatched
     """Told how far the call is, of how much, and what is said of it (outside text of one bounded line)."""
     logged: Callable[[str, str], None] | None = None

@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 import sys
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ael.durable.execute import Execution, Taken
@@ -25,9 +25,9 @@ from ael.run.run import Follower, Run
 from ael.run.scope import Attempts
 from ael.run.world import short
 from ael.server.caller import Caller
+from ael.server.ending import RETRY_AFTER, ending_for, fault
 from ael.server.gate import Full, Gate
 from ael.server.methods import Method
-from ael.services.wire import crossing
 from ael.types.fault import FaultKind
 from ael.types.problem import DecodeError
 
@@ -37,10 +37,7 @@ MOST_HOPS = 16
 """Servers that a call may have come through."""
 MOST_ATTEMPTS = 1_000
 """Runs for one key: a call that always fails for the moment is not tried without end."""
-RETRY_AFTER = 1.0
 _POLL = 0.2
-_OVER = ("the run", "the run's deadline")
-"""Who spends the time of a whole run."""
 
 
 @dataclass
@@ -298,24 +295,8 @@ class Dispatch:
         self, request: Incoming, run: str, outcome: Mapping[str, object], taint: frozenset[str], attempts: Attempts | None
     ) -> Reply:
         """An outcome as its caller is to understand it: the caller knows of no run, only of a call."""
-        kind, details = outcome.get("kind"), outcome.get("details")
-        given = details if isinstance(details, Mapping) else {}
-        ending: Mapping[str, object] = outcome
-        lost = _own_loss(given, request.key)
-        if outcome.get("outcome") == "parked":
-            message = f"the run {run} waits for a person or a time, and goes on when it is there"
-            ending = _fault(FaultKind.UNAVAILABLE, message, retry_after=RETRY_AFTER)
-        elif lost is not None:
-            ending = {"outcome": "uncertain", **lost, "details": {"why": outcome.get("message")}}
-        elif kind == FaultKind.CANCELLED:
-            ending = _fault(FaultKind.UNAVAILABLE, f"the call was given up: {outcome.get('message')}", retry_after=RETRY_AFTER)
-        elif kind == FaultKind.DEADLINE_EXCEEDED and given.get("spender") in _OVER:
-            ending = {**outcome, "kind": FaultKind.TIMEOUT.value}
-        elif kind == FaultKind.CRASHED and not self._trusting:
-            # What crashed and why is for whoever runs the server: it may quote the inside of the program.
-            print(f"ael serve: run {run} of {request.method.entry} crashed: {outcome.get('message')}", file=sys.stderr)
-            ending = _fault(FaultKind.CRASHED, f"something inside the program failed; its operator finds it as run {run}")
-        return Reply(crossing(ending), run, taint, None if attempts is None else attempts.left)
+        ending = ending_for(outcome, run, request.method.entry, request.key, who="ael serve", trusting=self._trusting)
+        return Reply(ending, run, taint, None if attempts is None else attempts.left)
 
 
 ANOTHER = "this key names another call: a key is for one request alone"
@@ -323,28 +304,19 @@ ENDING = "the server is shutting down"
 
 
 def _refused(kind: FaultKind, message: str, **details: object) -> Reply:
-    return Reply(_fault(kind, message, **details))
-
-
-def _fault(kind: FaultKind, message: str, **details: object) -> dict[str, object]:
-    return {"outcome": "fault", "kind": kind.value, "message": message, "details": details}
-
-
-def _own_loss(details: Mapping[str, object], key: str | None) -> dict[str, object] | None:
-    """The call itself among those that a run gave up and that may have taken effect."""
-    lost = details.get("uncertain")
-    for one in lost if isinstance(lost, list) and key is not None else ():
-        if isinstance(one, Mapping) and one.get("key") == key:
-            return {name: one.get(name) for name in ("key", "operation", "step")}
-    return None
+    return Reply(fault(kind, message, **details))
 
 
 def _layer(request: Incoming) -> Layer | None:
-    """What the caller may do, and no more than it says that it has left."""
-    own = request.caller.layer
-    if request.grants is None:
+    return layer_left(request.caller, request.grants)
+
+
+def layer_left(caller: Caller, grants: Iterable[str] | None) -> Layer | None:
+    """What a caller may do, and no more than it says that it has left."""
+    own = caller.layer
+    if grants is None:
         return own
-    left = Layer(f"the caller `{request.caller.name}`", request.grants)
+    left = Layer(f"the caller `{caller.name}`", grants)
     return left if own is None else own.within(left)
 
 
@@ -353,7 +325,11 @@ def _name(request: Incoming) -> tuple[str, str, str]:
 
 
 def _run_id(request: Incoming, attempt: int) -> str:
+    return run_id(*_name(request), request.method.entry, attempt)
+
+
+def run_id(tenant: str, caller: str, key: str, entry: str, attempt: int) -> str:
     """The id of the run of a keyed call: the keys of all effects inside come from it, without its attempt."""
-    text = "\0".join((*_name(request), request.method.entry))
+    text = "\0".join((tenant, caller, key, entry))
     base = f"r{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
     return base if attempt == 1 else f"{base}~{attempt}"

@@ -24,7 +24,8 @@ from ael.host import HostError
 from ael.project.serving import Listen
 from ael.run.codec import text_of_form
 from ael.server.connect import CODES, sentence
-from ael.server.dispatch import RETRY_AFTER, Incoming, Reply
+from ael.server.dispatch import Incoming, Reply
+from ael.server.ending import RETRY_AFTER
 from ael.server.guard import Guard, Refused
 from ael.server.incoming import incoming, one
 from ael.server.listener import LAST
@@ -41,8 +42,8 @@ from ael.types.json import read
 from ael.types.limits import MAX_DEPTH, Limits
 from ael.types.problem import DecodeError
 from ael.types.proto import ProtoError, ProtoFile, ProtoMethod
-from ael.types.proto_decode import Decoder
 from ael.types.proto_build import DATA, EVENT, LAST
+from ael.types.proto_decode import Decoder
 from ael.types.proto_encode import Encoder
 from ael.types.proto_wire import framed
 
