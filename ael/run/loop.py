@@ -132,7 +132,10 @@ class Visit:
             try:
                 if waiting is not None:
                     await waiting
-                asked = await self._talk.ask(path, last, Streaming(run, path, plan) if run.listening else None)
+                streaming = Streaming(run, path, plan) if run.listening else None
+                asked = await self._talk.ask(path, last, streaming)
+                if streaming is not None:
+                    streaming.end()
             except Fault as fault:
                 step.answer(Ending.FAULT, {**fault.value(), **failed_record(self._talk.failed)})
                 raise

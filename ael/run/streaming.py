@@ -17,9 +17,9 @@ _STEP = 48
 
 
 class Streaming:
-    """Called with each event of one turn. `told` says whether anybody has seen something of it."""
+    """Called with each event of one turn, and `end` after the last. `told` says whether anybody has seen something of it."""
 
-    __slots__ = ("_final", "_path", "_plan", "_read", "_run", "told")
+    __slots__ = ("_final", "_masked", "_path", "_plan", "_read", "_run", "_shown", "told")
 
     def __init__(self, run: Run, path: str, plan: ModelNodePlan) -> None:
         self._run = run
@@ -27,23 +27,38 @@ class Streaming:
         self._plan = plan
         self._final = ""
         self._read = 0
+        self._shown = run.world.masker.pieces()
+        self._masked = run.world.masker.pieces()
         self.told = False
 
     def __call__(self, event: ModelEvent) -> None:
-        run = self._run
         match event:
             case TextDelta(text):
                 self.told = True
-                run.emit(Text(run.id, self._path, run.world.masker.text(text)))
+                self._say(self._shown.feed(text))
             case FinalDelta(text):
                 self.told = True
-                run.emit(Text(run.id, self._path, run.world.masker.text(text), True))
-                self._final += text
-                if len(self._final) - self._read >= _STEP and not self._plan.output_is_text:
-                    self._read = len(self._final)
-                    codecs = run.world.codecs
-                    value = partial(self._final, self._plan.output.type, codecs.definitions, codecs.limits)
-                    if value is not MISSING:
-                        run.emit(Partial(run.id, self._path, run.world.masker.value(value)))
+                self._say_final(self._masked.feed(text))
             case CallStarted():
                 pass
+
+    def end(self) -> None:
+        """The turn is whole: what was held back is told."""
+        self._say(self._shown.rest())
+        self._say_final(self._masked.rest())
+
+    def _say(self, text: str) -> None:
+        if text:
+            self._run.emit(Text(self._run.id, self._path, text))
+
+    def _say_final(self, text: str) -> None:
+        run = self._run
+        if text:
+            run.emit(Text(run.id, self._path, text, True))
+        self._final += text
+        if len(self._final) - self._read >= _STEP and not self._plan.output_is_text:
+            self._read = len(self._final)
+            codecs = run.world.codecs
+            value = partial(self._final, self._plan.output.type, codecs.definitions, codecs.limits)
+            if value is not MISSING:
+                run.emit(Partial(run.id, self._path, run.world.masker.value(value)))

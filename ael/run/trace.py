@@ -34,6 +34,10 @@ class Masker:
                 text = text.replace(value, MASK)
         return text
 
+    def pieces(self) -> Pieces:
+        """Masks a text that comes in pieces."""
+        return Pieces(self._values)
+
     def value(self, value: object) -> object:
         """A JSON form without secrets; what holds none is given back as it is."""
         if not self._values:
@@ -51,6 +55,37 @@ class Masker:
                 return value
             case _:
                 return value
+
+
+class Pieces:
+    """Masks a text that comes in pieces: what may be the beginning of a secret waits for what follows."""
+
+    __slots__ = ("_held", "_values")
+
+    def __init__(self, values: tuple[str, ...]) -> None:
+        self._values = values
+        self._held = ""
+
+    def feed(self, text: str) -> str:
+        """What may be shown after another piece."""
+        if not self._values:
+            return text
+        text = self._held + text
+        for value in self._values:
+            text = text.replace(value, MASK)
+        keep = max(_overlap(text, value) for value in self._values)
+        self._held = text[len(text) - keep :]
+        return text[: len(text) - keep]
+
+    def rest(self) -> str:
+        """What was held back, when nothing follows."""
+        held, self._held = self._held, ""
+        return held
+
+
+def _overlap(text: str, value: str) -> int:
+    """How much of the end of a text is the beginning of a value."""
+    return next((size for size in range(min(len(text), len(value) - 1), 0, -1) if text.endswith(value[:size])), 0)
 
 
 class Trace:

@@ -1,0 +1,505 @@
+"""What happens inside of a call reaches whoever follows it, wherever it runs; it decides nothing, holds nothing up, and tells no secret."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.protobuf import message_factory
+from grpc import StatusCode, aio
+
+from ael.run import events as e
+from ael.run.outcome import DeclaredError, Faulted, Unsettled, Value
+from ael.run.progress import crossing, heard
+from ael.server import methods, progress, rpc
+from ael.server.connection import ABORT
+from ael.server.dispatch import Reply as Ended
+from ael.server.progress import Stream, Watch, wanted
+from ael.services.messages import grpc_proto
+from ael.services.status import TRAILER, restored
+from ael.services.wire import error
+from ael.types.fault import FaultKind
+from tests.server.support import Reply, head
+from tests.transports.desk import LINES, MAIN, SCRIPT, SERVE, desk, served
+from tests.transports.places import PLACES, TOKEN, ledger, opened_in
+from tests.transports.test_context import until
+from tests.transports.test_protocol import OWN, code, post
+from tests.types.proto import compiled
+
+WORKER, ONCE, HIT = "/shop.Nodes/Worker", "/shop.Nodes/Once", "/shop.Nodes/Hit"
+EVENTS = {"Accept": "text/event-stream"}
+TELLING = SCRIPT.replace("at it", f"at {TOKEN}")
+"""A model that says a secret, which comes in several pieces."""
+
+
+def shape(event: e.Event) -> tuple[object, ...]:
+    """An event without what is another each time, and without what the operator keeps."""
+    match event:
+        case e.RunStarted(entry=entry):
+            return "run", entry
+        case e.RunFinished(ending=ending):
+            return "end", ending
+        case e.Text(path=path, text=text):
+            return "text", path, text
+        case e.Logged():
+            return ()
+    left = {"run", "seconds", "usage", "cost", "detail", "reason", "by"}
+    return (type(event).__name__, *(getattr(event, name) for name in event.__match_args__ if name not in left))
+
+
+@pytest.mark.feature("A16.5", "B25", "A11.1", "D9")
+@pytest.mark.parametrize("place", PLACES)
+def test_progress_is_the_same_everywhere(place: str, tmp_path: Path) -> None:
+    """Nodes, edges, turns, text, tools with their durations: at the same paths, in the same order, of the same run."""
+
+    async def told(where: str, folder: Path) -> tuple[list[e.Event], list[tuple[object, ...]]]:
+        async with desk(where, folder) as program:
+            events: list[e.Event] = []
+            outcome = await program.run("front", {"id": "A"}, on_event=events.append)
+            assert isinstance(outcome, Value)
+            assert outcome.plain == "DONE"
+            assert {event.run for event in events} == {events[0].run}
+            return events, [found for event in events if (found := shape(event))]
+
+    here = asyncio.run(told("in process", tmp_path / "here"))[1]
+    events, there = asyncio.run(told(place, tmp_path / "there"))
+    assert there == here
+    assert ("EdgeTaken", "front/worker@0/shout#1", "worker", "think -> shout") in there
+    [finished] = [event for event in events if isinstance(event, e.ToolFinished)]
+    assert (finished.tool, finished.ending) == ("act", "value")
+    assert finished.seconds > 0
+    [first, last] = [event for event in events if isinstance(event, e.TurnFinished)]
+    inside = place in ("in process", "process")
+    assert (first.usage.total > 0, last.cost is not None) == (inside, inside), "tokens and money are its operator's"
+    assert any(isinstance(event, e.Logged) for event in events) == inside
+
+
+@pytest.mark.feature("A16.5", "K40")
+@pytest.mark.parametrize("place", PLACES[1:])
+def test_outcomes_are_those_of_calls_that_nobody_follows(place: str, tmp_path: Path) -> None:
+    """Values, errors, faults, uncertain ones: followed or not, the same, and made once."""
+
+    async def scenario() -> None:
+        async with desk(place, tmp_path) as program:
+            for entry, given in (("only", "A"), ("only", ""), ("only", "break:it"), ("strikes", "lose")):
+                plain = await program.run(entry, {"id": given})
+                followed = await program.run(entry, {"id": given}, on_event=lambda event: None)
+                assert type(plain) is type(followed)
+                match plain, followed:
+                    case (Value(plain=one), Value(plain=two)) | (DeclaredError(plain=one), DeclaredError(plain=two)):
+                        assert one == two
+                    case Faulted(kind=one), Faulted(kind=two):
+                        assert one is two
+                    case Unsettled(operation=one), Unsettled(operation=two):
+                        assert one == two == "strike"
+            made = [call["what"] for call in program.ledger]
+            assert made == ["A", "A", "break:it", "break:it", "lose", "lose"]
+
+    asyncio.run(scenario())
+
+
+# --- over HTTP, by hand ---------------------------------------------------------------------------------------------------
+
+
+def events_of(reply: Reply) -> list[tuple[str, Any]]:
+    """The events of a stream by name, in order."""
+    found = []
+    for block in reply.body.decode().split("\n\n"):
+        fields = dict(line.split(": ", 1) for line in block.splitlines() if ": " in line)
+        if "data" in fields:
+            found.append((fields["event"], json.loads(fields["data"])))
+    return found
+
+
+@pytest.mark.feature("A16.5", "A16.8", "K41", "A11.1")
+def test_a_stream_by_hand(tmp_path: Path) -> None:
+    """Typed events, then the end with the result; what is the operator's is not in it, and no secret."""
+
+    async def scenario() -> None:
+        async with served(tmp_path, script=TELLING) as (_, port, _):
+            reply = await post(port, WORKER, b'{"id": "A"}', EVENTS)
+            assert reply.status == 200
+            assert reply.headers["content-type"] == "text/event-stream"
+            assert reply.headers["cache-control"] == "no-store"
+            events = events_of(reply)
+            assert [name for name, _ in events if name != "text"] == [
+                "run_started", "node_started", "edge_taken", "node_started", "turn_started", "turn_finished", "tool_started",
+                "tool_finished", "turn_started", "turn_finished", "node_finished", "edge_taken", "node_started",
+                "node_finished", "edge_taken", "node_finished", "end",
+            ]  # fmt: skip
+            end = events[-1][1]
+            assert "tool:act" in end["taint"]
+            assert end["result"] == {"result": "DONE"}
+            assert end["run"] == events[0][1]["run"]
+            said = [data for name, data in events if name == "text"]
+            assert {one["path"] for one in said} == {"worker/think#1/turn1", "worker/think#1/turn2"}
+            assert "".join(one["text"] for one in said) == "I look at ***, and then I know. done"
+            whole = reply.body.decode()
+            for kept in (TOKEN, TOKEN[:6], "operator alone", "usage", "cost", "detail", "acme", "client"):
+                assert kept not in whole, kept
+            plain = await post(port, ONCE, b'{"id": "A"}', {"Accept": "text/event-stream;q=0, application/json"})
+            assert plain.json == {"result": "A"}
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.feature("A16.5", "A11.6", "K42")
+def test_what_never_began_is_refused_as_ever(tmp_path: Path) -> None:
+    """With a status, and no stream; what began and failed is told at the end of one, with the error of the protocol."""
+
+    async def scenario() -> None:
+        async with served(tmp_path) as (_, port, _):
+            for body, headers, status in (
+                (b'{"id": 1}', EVENTS, 400),
+                (b"{", EVENTS, 400),
+                (b'{"id": "A"}', {**EVENTS, "Authorization": "Bearer nobody-knows-this-token"}, 401),
+                (b'{"id": "A"}', {**EVENTS, "Host": "attacker.example"}, 403),
+            ):
+                reply = await post(port, ONCE, body, headers)
+                assert (reply.status, reply.headers["content-type"]) == (status, "application/json")
+                assert code(reply)
+            assert not ledger(tmp_path)
+            empty = events_of(await post(port, ONCE, b'{"id": ""}', EVENTS))
+            name, end = empty[-1]
+            assert (name, end["status"], end["error"]["code"]) == ("end", 400, "failed_precondition")
+            assert end["error"]["details"][0]["debug"]["error"] == "main.Empty"
+            key = {**EVENTS, "Idempotency-Key": "one"}
+            first = events_of(await post(port, ONCE, b'{"id": "B"}', key))
+            again = events_of(await post(port, ONCE, b'{"id": "B"}', key))
+            assert len(first) > 1
+            assert again == [first[-1]], "the recorded answer, and nothing that happened again"
+            assert [call["what"] for call in ledger(tmp_path)] == ["B"]
+
+    asyncio.run(scenario())
+
+
+@asynccontextmanager
+async def opened(port: int, path: str, body: bytes, headers: Mapping[str, str]) -> AsyncIterator[asyncio.StreamReader]:
+    """A request whose answer is read by whoever asked."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        writer.write(head("POST", path, body, {"Host": f"127.0.0.1:{port}", **OWN, **headers}) + body)
+        await writer.drain()
+        yield reader
+    finally:
+        writer.close()
+
+
+@pytest.mark.feature("A16.5", "K39", "A16.1")
+def test_a_client_that_goes_away_ends_its_call(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with served(tmp_path) as (alone, port, _):
+            async with opened(port, ONCE, b'{"id": "wait:never"}', EVENTS) as reader:
+                await reader.readuntil(b"event: node_started")
+                await until(lambda: len(ledger(tmp_path)) == 1)
+            await until(lambda: (tmp_path / "cancelled").exists())
+            await until(lambda: alone.served.dispatch.in_flight == 0)
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.feature("A16.5", "K35")
+def test_a_stream_says_that_it_lives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress.Stream, "quiet", 0.05)
+
+    async def scenario() -> None:
+        async with served(tmp_path) as (_, port, _), opened(port, ONCE, b'{"id": "wait:go"}', EVENTS) as reader:
+            await reader.readuntil(b"event: node_started")
+            for _ in range(3):
+                await reader.readuntil(b":\n\n")
+            (tmp_path / "go").touch()
+            assert b'"result":{"result":"wait:go"}' in await reader.readuntil(b"event: end\n") + await reader.readuntil(b"}}\n\n")
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.feature("A16.5", "K35", "K40")
+def test_a_reader_that_does_not_read_holds_nothing_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The call ends while nothing is taken; then the connection is cut."""
+    monkeypatch.setattr(progress.Stream, "slow", 0.05)
+
+    async def scenario() -> None:
+        cut = asyncio.Event()
+        never = asyncio.Event()
+
+        async def send(message: Mapping[str, object]) -> None:
+            await never.wait()
+
+        async def receive() -> dict[str, object]:
+            await never.wait()
+            return {}
+
+        for put in (True, False):
+            cut.clear()
+            stream = Stream({ABORT: cut.set}, send, Watch(lambda value: value, inside=False))
+            call: asyncio.Future[Ended] = asyncio.get_running_loop().create_future()
+            if put:
+                asyncio.get_running_loop().call_soon(stream.watch.put, e.NodeStarted("r", "a", "a"))
+            asyncio.get_running_loop().call_later(0.05, call.set_result, Ended({"outcome": "value", "value": 1}, "r"))
+            reply = await stream.call(call, receive)
+            assert (reply is None) == put
+            assert call.done()
+            if reply is not None:
+                await stream.end(b"{}")
+            assert cut.is_set()
+
+    asyncio.run(scenario())
+
+
+def test_a_watch_keeps_a_bounded_number() -> None:
+    """Content is left out first; it is told how much was missed; what comes after the end is nobody's."""
+
+    async def scenario() -> None:
+        watch = Watch(lambda value: value, inside=False)
+        for number in range(2 * watch.most):
+            watch.put(e.Text("r", "a", str(number)))
+        for _ in range(2 * watch.most):
+            watch.put(e.NodeStarted("r", "a", "a"))
+        found = watch.take()
+        assert [one.name for one in found].count("text") == watch.most // 2
+        assert [one.name for one in found].count("node_started") == watch.most // 2
+        assert (found[-1].name, json.loads(found[-1].data)) == ("missed", {"events": 3 * watch.most})
+        watch = Watch(lambda value: value, inside=False)
+        watch._room = 100
+        for text in ("x" * 50, "x" * 50, "x"):
+            watch.put(e.Text("r", "", text))
+        assert [one.name for one in watch.take()] == ["text", "missed"]
+        watch.put(e.Text("r", "", "y" * (64 * 1024)))
+        watch.end()
+        watch.put(e.NodeStarted("r", "a", "a"))
+        assert [batch async for batch in watch.batches(10)] == []
+
+    asyncio.run(scenario())
+
+
+# --- outside text -------------------------------------------------------------------------------------------------------------
+
+
+def test_every_event_comes_back_as_it_went() -> None:
+    """Between the processes of one program; to others without what is the operator's."""
+    sample: dict[str, Any] = {"str": "s", "int": 3, "float": 1.5, "bool": True, "Decimal": "2.50"}
+    for kind in e.Event.__args__:  # type: ignore[attr-defined]
+        if kind is e.RunFinished:
+            continue
+        hints = {name: str(kind.__annotations__[name]) for name in kind.__match_args__}
+        values: dict[str, Any] = {name: sample.get(hint.partition(" ")[0]) for name, hint in hints.items()}
+        values["run"] = "r"
+        if "usage" in values:
+            values |= {"usage": e.Usage(1, 2, 3, 4, 5, True), "cost": e.Decimal("2.50")}
+        if "value" in values:
+            values["value"] = {"a": [1, None]}
+        event = kind(**values)
+        whole = crossing(event, lambda value: value, inside=True)
+        assert whole is not None
+        back = heard(whole.name, json.loads(whole.data), "r", lambda path: path)
+        if kind is e.RunStarted:
+            assert back == e.RunStarted("r", "s", "", "")
+        else:
+            assert back == event
+        public = crossing(event, lambda value: value, inside=False)
+        hidden = kind in (e.Logged, e.ServerLogged, e.BudgetReached)
+        assert (public is None) == hidden
+        assert crossing(e.RunFinished("r", "value", 1.0), lambda value: value, inside=True) is None
+
+
+@pytest.mark.feature("K20", "K44")
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("nope", {"path": "x"}),
+        ("node_started", []),
+        ("node_started", {"path": "x"}),
+        ("node_started", {"path": "x" * 301, "node": "n"}),
+        ("node_started", {"path": 1, "node": "n"}),
+        ("text", {"path": "x", "text": "t", "final": "no"}),
+        ("tool_finished", {"path": "x", "tool": "t", "ending": "value", "seconds": -1}),
+        ("tool_finished", {"path": "x", "tool": "t", "ending": "value", "seconds": True}),
+        ("turn_started", {"path": "x", "node": "n", "model": "m", "turn": 10**20}),
+        ("turn_finished", {"path": "x", "node": "n", "model": "m", "stop": "s", "seconds": 1, "usage": {"input": "many"}}),
+        ("turn_finished", {"path": "x", "node": "n", "model": "m", "stop": "s", "seconds": 1, "cost": "NaN"}),
+        ("turn_finished", {"path": "x", "node": "n", "model": "m", "stop": "s", "seconds": 1, "cost": "much"}),
+    ],
+)
+def test_what_is_no_event_is_left_out(name: str, data: object) -> None:
+    assert heard(name, data, "r", lambda path: path) is None
+
+
+@pytest.mark.parametrize(
+    ("accept", "streams"),
+    [("text/event-stream", True), ("application/json, text/event-stream; q=0.5", True), ("Text/Event-Stream", True),
+     ("*/*", False), ("application/json", False), ("text/event-stream;q=0.0", False), ("text/event-stream-not", False)],
+)  # fmt: skip
+def test_who_accepts_events(accept: str, streams: bool) -> None:
+    assert wanted({"accept": [accept]}) == streams
+    assert not wanted({})
+
+
+Respond = Callable[[asyncio.StreamWriter], None]
+
+
+@asynccontextmanager
+async def pretending(respond: Respond) -> AsyncIterator[tuple[int, list[bytes]]]:
+    """A server that answers every request with the same bytes, and closes; the heads that it got."""
+    heads: list[bytes] = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        found = await reader.readuntil(b"\r\n\r\n")
+        heads.append(found)
+        length = next(int(line.split(b":")[1]) for line in found.lower().split(b"\r\n") if line.startswith(b"content-length"))
+        await reader.readexactly(length)
+        respond(writer)
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with server:
+        yield server.sockets[0].getsockname()[1], heads
+
+
+def stream(*events: bytes) -> Respond:
+    """An answer in events, that ends with its connection."""
+    return lambda writer: writer.write(
+        b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n" + b"".join(events)
+    )
+
+
+def plain(body: bytes) -> Respond:
+    """An answer of a server that knows no events."""
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
+    return lambda writer: writer.write(head + body)
+
+
+STARTED = b'event: node_started\ndata: {"path":"once/x#1","node":"x"}\n\n'
+END = b'event: end\ndata: {"run":"r1","taint":[],"result":{"result":"fine"}}\n\n'
+LOST = [
+    stream(),
+    stream(STARTED),
+    stream(STARTED, END[:-2]),
+    stream(b"event: end\ndata: nothing\n\n"),
+    stream(b"event: end\ndata: []\n\n"),
+    stream(b'event: end\ndata: {"run":"r"}\n\n'),
+    stream(b'event: end\ndata: {"status":200,"error":{}}\n\n'),
+    stream(b"data: " + b"x" * 6_000_000 + b"\n\n"),
+]
+
+
+@pytest.mark.feature("K26", "A8.5", "K35", "K47")
+@pytest.mark.parametrize("respond", LOST)
+def test_a_stream_without_an_end_is_a_lost_answer(respond: Respond, tmp_path: Path) -> None:
+    """For `never` it is uncertain; what was told before is told."""
+
+    async def scenario() -> None:
+        async with pretending(respond) as (port, heads), desk("https", tmp_path, through=port) as program:
+            outcome = await program.run("strikes", {"id": "A"}, on_event=lambda event: None)
+            assert isinstance(outcome, Unsettled)
+            assert len(heads) == 1, "it is sent once"
+            assert b"text/event-stream" in heads[0]
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.feature("A16.5", "K44", "A11.1")
+def test_what_other_servers_answer(tmp_path: Path) -> None:
+    """No events at all, events that are none, events of places that are not inside of the call, refusals in the stream."""
+    refusal = error("permission_denied", "not you")
+    ended = b'event: end\ndata: {"run":null,"status":403,"error":%b}\n\n' % refusal
+    bad = b"event: node_started\ndata: nothing\n\n: a comment\n\nevent: what\ndata: {}\n\ndata: {}\n\n"
+    foreign = b'event: node_started\ndata: {"path":"front/x","node":"x"}\n\nevent: node_started\ndata: {"path":"once","node":"once"}\n\n'
+
+    async def told(respond: Respond, folder: Path) -> tuple[object, list[e.Event]]:
+        async with pretending(respond) as (port, _), desk("https", folder, through=port) as program:
+            events: list[e.Event] = []
+            return await program.run("only", {"id": "A"}, on_event=events.append), events
+
+    async def scenario() -> None:
+        for at, respond in enumerate((plain(b'{"result": "fine"}'), stream(bad, foreign, STARTED, END))):
+            outcome, events = await told(respond, tmp_path / str(at))
+            assert isinstance(outcome, Value)
+            assert outcome.plain == "fine"
+            inner = [event for event in events if isinstance(event, e.NodeStarted) and event.node == "x"]
+            assert [event.path for event in inner] == ([] if at == 0 else ["only/once@0/x#1"])
+        refused, _ = await told(stream(STARTED, ended), tmp_path / "refused")
+        assert isinstance(refused, Faulted)
+        assert refused.kind is FaultKind.DENIED
+        large = await told(plain(b'{"result": "' + b"x" * 5_000_000 + b'"}'), tmp_path / "large")
+        assert isinstance(large[0], Faulted)
+        assert large[0].kind is FaultKind.TOO_LARGE
+
+    asyncio.run(scenario())
+
+
+# --- over gRPC ----------------------------------------------------------------------------------------------------------------
+
+BEARER = (("authorization", f"Bearer {TOKEN}"),)
+
+
+@pytest.mark.feature("A16.5", "A11.1", "A11.2")
+def test_a_streaming_method_of_grpc(tmp_path: Path) -> None:
+    """A client of protobuf itself, from the exported file: events with their data, then the result; errors as in the unary method."""
+
+    async def scenario() -> None:
+        async with served(tmp_path, script=TELLING, grpc=True) as (_, port, _), aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+            text = grpc_proto(methods.contract(opened_in(tmp_path / "again", MAIN, LINES + SERVE)))
+            assert "rpc OnceStream(NodesOnceRequest) returns (stream NodesOnceEvent);" in text
+            pool = compiled(("shop.proto", text))
+
+            def message(name: str) -> Any:
+                return message_factory.GetMessageClass(pool.FindMessageTypeByName(f"shop.{name}"))
+
+            def method(name: str) -> Any:
+                return channel.unary_stream(
+                    f"/shop.Nodes/{name}Stream",
+                    request_serializer=message(f"Nodes{name}Request").SerializeToString,
+                    response_deserializer=message(f"Nodes{name}Event").FromString,
+                )
+
+            found = [one async for one in method("Worker")(message("NodesWorkerRequest")(id="A"), metadata=BEARER, timeout=60)]
+            assert found[-1].result.result == "DONE"
+            assert [one.event for one in found[:3]] == ["run_started", "node_started", "edge_taken"]
+            assert {one.HasField("result") for one in found[:-1]} == {False}
+            said = [json.loads(one.data)["text"] for one in found if one.event == "text"]
+            assert "".join(said) == "I look at ***, and then I know. done"
+            with pytest.raises(aio.AioRpcError) as caught:
+                [one async for one in method("Once")(message("NodesOnceRequest")(id=""), metadata=BEARER, timeout=60)]
+            assert caught.value.code() is StatusCode.FAILED_PRECONDITION
+            ending, told = restored(9, "", dict(caught.value.trailing_metadata())[TRAILER])
+            assert told
+            assert ending["error"] == "main.Empty"
+            with pytest.raises(aio.AioRpcError) as nobody:
+                [one async for one in method("Once")(message("NodesOnceRequest")(id="A"), timeout=60)]
+            assert nobody.value.code() is StatusCode.UNAUTHENTICATED
+            call = method("Once")(message("NodesOnceRequest")(id="wait:never"), metadata=BEARER, timeout=60)
+            await call.read()
+            await until(lambda: len(ledger(tmp_path)) == 2)
+            call.cancel()
+            await until(lambda: (tmp_path / "cancelled").exists())
+
+    asyncio.run(scenario())
+
+
+def test_a_server_without_streaming_methods_is_asked_for_the_result_alone(tmp_path: Path) -> None:
+    """Once: from then on it is known. Nothing is done twice."""
+    asked: list[str] = []
+    real = rpc.Service.service
+
+    def service(self: Any, details: Any) -> Any:
+        asked.append(details.method)
+        return None if details.method.endswith("Stream") else real(self, details)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rpc.Service, "service", service)
+
+        async def scenario() -> None:
+            async with desk("grpc", tmp_path) as program:
+                for _ in range(2):
+                    outcome = await program.run("strikes", {"id": "A"}, on_event=lambda event: None)
+                    assert isinstance(outcome, Value)
+                assert len(program.ledger) == 2
+                assert asked == ["/shop.Nodes/HitStream", "/shop.Nodes/Hit", "/shop.Nodes/Hit"]
+
+        asyncio.run(scenario())
