@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ael.check.builtin import EFFECT_SIGNATURES, FUNCTIONS, METHODS, RECEIVERS, TEST_FUNCTIONS
 from ael.check.checker import DISCARD, UNKNOWN, Checker
-from ael.check.collect import LATER, Kind, Symbol
+from ael.check.collect import Kind, Symbol
 from ael.check.constant import FAILED, exact
 from ael.check.kind import INT, STRING, plain, sure, without_null
 from ael.check.mcp_member import unknown_member
@@ -39,7 +39,7 @@ _MEANINGS: dict[Kind, str] = {
     "alias": "type",
     "operation": "service",
     "mcp": "module",
-    "skill": "agent",
+    "skill": "module",
     "unknown": "type",
     "role": "permission",
 }
@@ -70,7 +70,12 @@ def symbol_of(c: Checker, node: n.Expr) -> Symbol | None:
             return found
         if owner.kind == "service":
             return c.collected.symbols.get(f"{owner.name}.{node.name.text}")
-        return owner if owner.kind in LATER or owner.kind == "unknown" else None
+        if owner.kind == "skill":
+            found = c.collected.symbols.get(f"{owner.name}.{node.name.text}")
+            if found is not None:
+                _remember(c, node, found)
+            return found
+        return owner if owner.kind == "unknown" else None
     return None
 
 
@@ -134,7 +139,7 @@ def value_of(c: Checker, node: n.Expr, symbol: Symbol, expected: Type | None) ->
                 c.report("AEL0314", message, node.span)
                 return UNKNOWN
             return sure(FunctionType(tuple(p.type for p in signature.parameters), signature.result, signature.fails))
-        case "unknown" | "skill":
+        case "unknown":
             return UNKNOWN
         case "tool" | "node" | "agent":
             name = symbol.name.rpartition(".")[2]
@@ -164,6 +169,8 @@ def _how(c: Checker, symbol: Symbol) -> str:
             return f": call one of its tools, `{name}.…(…)`"
         case "store":
             return f": `{name}.get(key)` reads from it"
+        case "skill":
+            return f": a node that uses it says `skills {name}`"
         case _:
             return ""
 
@@ -197,8 +204,15 @@ def call_key(c: Checker, node: n.FieldAccess) -> Type:
 def _member_of(c: Checker, node: n.FieldAccess, owner: Symbol, expected: Type | None) -> Type:
     name = node.name.text
     match owner.kind:
-        case "unknown" | "skill":
+        case "unknown":
             return UNKNOWN
+        case "skill":
+            found = c.collected.symbols.get(f"{owner.name}.{name}")
+            if found is None:
+                no_function(c, owner, node.name)
+                return UNKNOWN
+            _remember(c, node, found)
+            return value_of(c, node, found, expected)
         case "mcp":
             found = server_member(c.collected, owner, name)
             if found is None:
@@ -286,6 +300,20 @@ def no_operation(c: Checker, owner: Symbol, name: n.Name) -> None:
     choices = ", ".join(f"`{k}`" for k in known[:12])
     short = owner.name.rpartition(".")[2]
     c.report("AEL0214", f"`{short}` has no operation `{name.text}`{end or f'; it has {choices}'}", name.span, fix=fix)
+
+
+def no_function(c: Checker, owner: Symbol, name: n.Name) -> None:
+    """Report a function that a skill does not have."""
+    prefix = f"{owner.name}."
+    known = [key[len(prefix) :] for key in c.collected.symbols if key.startswith(prefix)]
+    end, fix = did_you_mean(name.text, known, c.module.source, name.span)
+    choices = f"; it has {', '.join(f'`{k}`' for k in known[:12])}" if known else "; it has no functions"
+    c.report(
+        "AEL0214",
+        f"the skill `{owner.name.rpartition('.')[2]}` has no function `{name.text}`{end or choices}",
+        name.span,
+        fix=fix,
+    )
 
 
 def fields_of(type: Type, definitions: Definitions) -> tuple[FieldDef, ...] | None:

@@ -5,7 +5,9 @@ What the edges mean is looked at with the bodies (`ael.check.edge`); here are an
 
 from __future__ import annotations
 
-from ael.check import budget
+from collections.abc import Mapping
+
+from ael.check import budget, skill
 from ael.check import clause as c
 from ael.check.basis import Context
 from ael.check.collect import ModuleScope, Symbol
@@ -19,7 +21,7 @@ from ael.data import dataclass, field
 from ael.syntax import nodes as n
 from ael.types.agent import FINISH, START, AgentSpec
 from ael.types.signature import Effects, Signature
-from ael.types.spec import NodeSpec
+from ael.types.spec import NodeSpec, SkillSpec
 
 
 @dataclass(eq=False)
@@ -32,17 +34,20 @@ class Draft:
     clauses: c.Clauses
     grants: frozenset[str]
     visited: tuple[tuple[n.Name, str], ...]
+    skills: skill.Bundle
     budget: budget.Draft = field(default_factory=budget.Draft)
 
 
-def drafts(context: Context) -> dict[str, Draft]:
+def drafts(context: Context, skills: Mapping[str, skill.Draft]) -> dict[str, Draft]:
     """All agents with their clauses read."""
     found: dict[str, Draft] = {}
     for symbol in context.collected.of_kind("agent"):
         if isinstance(symbol.node, n.AgentDecl):
             scope, node = context.collected.scope_of(symbol), symbol.node
             clauses = c.read(context, scope, "an agent", node.clauses, c.AGENT)
-            draft = Draft(symbol, scope, node, clauses, granted(context, scope, clauses.get(n.Grants)), _visited(scope, node))
+            grants = granted(context, scope, clauses.get(n.Grants))
+            made = skill.bundle(context, scope, clauses.get(n.Skills), skills)
+            draft = Draft(symbol, scope, node, clauses, grants, _visited(scope, node), made)
             budget.read(context, scope, clauses.get(n.Budget), draft.budget)
             found[symbol.name] = draft
     return found
@@ -58,12 +63,15 @@ def _visited(scope: ModuleScope, node: n.AgentDecl) -> tuple[tuple[n.Name, str],
     return tuple((at, name) for name, at in found.items())
 
 
-def spec(context: Context, draft: Draft, signature: Signature) -> NodeSpec:
+def spec(context: Context, draft: Draft, signature: Signature, skills: Mapping[str, SkillSpec]) -> NodeSpec:
     """The finished facts of an agent, which is visited as a node is."""
     tables = draft.scope.tables
     agent = AgentSpec(dict(tables.visited.get(draft.node, {})), tuple(tables.edges[edge].spec for edge in draft.node.edges))
     grants = context.closure(draft.grants)
-    return NodeSpec(draft.symbol.name, signature, doc(draft.node.doc), grants, budget=draft.budget.spec(), agent=agent)
+    used = skill.chosen(draft.skills, skills)
+    return NodeSpec(
+        draft.symbol.name, signature, doc(draft.node.doc), grants, budget=draft.budget.spec(), agent=agent, skills=used
+    )
 
 
 def effects(graph: Graph, draft: Draft, fails: frozenset[str], tainted: bool) -> Effects:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ael.check.collect import Collected, Kind, ModuleScope
+from ael.check.collect import Collected, Kind, ModuleScope, Symbol
 from ael.check.suggest import did_you_mean
 from ael.data import dataclass, field
 from ael.diagnostics.diagnostic import Bag, Fix, Label, Place, Severity
@@ -89,3 +89,9 @@ def listed(names: list[str] | tuple[str, ...] | frozenset[str], word: str = "and
 def short(name: str) -> str:
     """A qualified name as people say it: without its module (`main.answer` is `answer`, `orders.Orders.get` is `Orders.get`)."""
     return name.rpartition("/")[2].partition(".")[2] or name
+
+
+def offered_as(path: n.Path, symbol: Symbol) -> str:
+    """How messages call what a path offers to a model: as it is written, or by its own name where the path is that of a skill."""
+    own = symbol.name.rpartition(".")[2]
+    return path.text if path.parts[-1].text == own else short(symbol.name)

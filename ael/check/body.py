@@ -33,6 +33,8 @@ def check_bodies(c: Checker) -> None:
                 _agent(c, node)
             case n.ProvideDecl(functions=functions):
                 _provided(c, node, functions)
+            case n.SkillDecl():
+                _skill(c, node)
             case n.ServiceDecl(operations=operations):
                 for operation in operations:
                     _clauses(
@@ -147,7 +149,7 @@ def _remote(c: Checker, node: n.McpMember, name: str) -> None:
 
 def _provided(c: Checker, node: n.ProvideDecl, functions: tuple[n.FunctionDecl, ...]) -> None:
     alias = (node.alias or node.service.parts[-1]).text
-    service = c.find(node.service) if node.module is None else c.collected.symbols.get(f"{node.module}.{node.service.text}")
+    service = c.find(node.service) if node.module is None else far_service(c.collected, c.module, node)
     for function in functions:
         name = f"{c.module.name}.{alias}.{function.name.text}"
         operation = c.collected.signatures.get(f"{service.name}.{function.name.text}") if service is not None else None
@@ -207,6 +209,18 @@ def _node(c: Checker, node: n.NodeDecl) -> None:
             case n.Examples(items=examples):
                 for example in examples:
                     _example(c, node, example, signature, result)
+
+
+def _skill(c: Checker, node: n.SkillDecl) -> None:
+    """A skill's instructions name no parameters: they are the same wherever it is used."""
+    name = f"{c.module.name}.{node.name.text}"
+    for function in node.functions:
+        _function(c, function, f"{name}.{function.name.text}")
+    if node.instructions is not None:
+        enter(c, Body("clause", name, None, frozenset(), node))
+        c.bare_parts = True
+        c.check(node.instructions.template, STRING)
+        c.bare_parts = False
 
 
 def _agent(c: Checker, node: n.AgentDecl) -> None:

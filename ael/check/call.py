@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ael.check.access import may_be_null, no_member, no_operation, no_server_member, no_variant, symbol_of
+from ael.check.access import may_be_null, no_function, no_member, no_operation, no_server_member, no_variant, symbol_of
 from ael.check.arguments import Wanted, assign, check_all, check_open, finish, look_at_all, wanted_of
 from ael.check.bounds import bounded
 from ael.check.builtin import EFFECT_SIGNATURES, FUNCTIONS, TEST_FUNCTIONS, Builtin
@@ -90,7 +90,7 @@ def _symbol(c: Checker, node: n.Call, symbol: Symbol, expected: Type | None) -> 
             definition = c.definitions.get(symbol.name)
             if isinstance(definition, RecordDef):
                 return _make(c, node, definition, symbol.kind)
-        case "unknown" | "skill":
+        case "unknown":
             look_at_all(c, node)
             return UNKNOWN
         case "const":
@@ -185,9 +185,17 @@ def _by_member(c: Checker, node: n.Call, callee: n.FieldAccess, expected: Type |
         found_here = method(c, node, callee, expected)
         return _value(c, node, c.infer(callee)) if found_here is None else found_here
     match owner.kind:
-        case "unknown" | "skill":
+        case "unknown":
             look_at_all(c, node)
             return UNKNOWN
+        case "skill":
+            found = c.collected.symbols.get(f"{owner.name}.{name.text}")
+            if found is None:
+                look_at_all(c, node)
+                no_function(c, owner, name)
+                return UNKNOWN
+            symbol_of(c, callee)
+            return _symbol(c, node, found, expected)
         case "mcp":
             found = server_member(c.collected, owner, name.text)
             if found is None:
@@ -334,7 +342,7 @@ def _in_test(c: Checker, node: n.Call, text: str, expected: Type | None) -> Type
         return INT
     if symbol.kind == "operation":
         c.tables.resolved[target] = Meaning("service", symbol.name)
-    elif symbol.kind not in ("tool", "node", "unknown", "agent", "skill"):
+    elif symbol.kind not in ("tool", "node", "unknown", "agent"):
         c.report(
             "AEL0213", f"`calls` counts how often a tool, a node or an operation ran; this is {kind_text(symbol)}", target.span
         )

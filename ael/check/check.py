@@ -16,12 +16,12 @@ from ael.check.declare import declare
 from ael.check.define import Definer
 from ael.check.expression import HANDLERS
 from ael.check.facts import establish
-from ael.check.later import report_later
 from ael.check.mcp import declare_servers
 from ael.check.module import link, warn_unused
 from ael.check.program import CheckedModule, CheckedProgram
 from ael.check.sign import Signer
 from ael.diagnostics.diagnostic import Bag
+from ael.source import Source
 from ael.syntax import nodes as n
 from ael.types.pin import Pins
 
@@ -35,16 +35,17 @@ def check_program(
     uses: frozenset[str] = frozenset(),
     remote: frozenset[str] = frozenset(),
     pins: Pins = MappingProxyType({}),
+    texts: Mapping[tuple[str, str], Source] = MappingProxyType({}),
 ) -> CheckedProgram | None:
     """Check a program. All problems of all modules go to the bag; None when the bag holds an error.
 
     `extern_allowed` are the Python modules that the pack lets `extern` name, `uses` its optional packages, `remote` the services
-    (qualified) that the deployment binds outside of the program, `pins` what `ael.lock` keeps of MCP servers.
+    (qualified) that the deployment binds outside of the program, `pins` what `ael.lock` keeps of MCP servers, `texts` the text
+    files that instructions are read from (by module and path as written).
     """
-    collected = Collected({name: ModuleScope(name, tree) for name, tree in modules.items()}, main, extern_allowed, uses)
+    collected = Collected({name: ModuleScope(name, tree) for name, tree in modules.items()}, main, extern_allowed, uses, texts=texts)
     declare(collected, bag)
     link(collected, bag)
-    report_later(collected, bag)
     declare_servers(collected, bag, pins)
     definer = Definer(collected, bag)
     definer.define_all()
@@ -74,6 +75,7 @@ def check_program(
         roles=facts.roles,
         tools=facts.tools,
         nodes=facts.nodes,
+        skills=facts.skills,
         services=facts.services,
         operations=facts.operations,
         provides=facts.provides,
@@ -87,9 +89,11 @@ def check_program(
 
 
 def digest(modules: Mapping[str, n.Module], collected: Collected) -> str:
-    """What names a program: SHA-256 over the names and texts of its modules, and over the pins that it was checked against."""
+    """What names a program: SHA-256 over the names and texts of its modules, over the text files that instructions are read from, and over
+    the pins that it was checked against."""
     whole = hashlib.sha256()
     parts = [part for name in sorted(modules) for part in (name, modules[name].source.text)]
+    parts += [part for at in sorted(collected.texts) for part in (*at, collected.texts[at].text)]
     pinned = {name: remote.spec.sha256 for server in collected.servers.values() for name, remote in server.remotes.items()}
     parts += [part for name in sorted(pinned) for part in (name, pinned[name])]
     for part in parts:

@@ -24,9 +24,6 @@ Kind: TypeAlias = Literal[
 ]  # fmt: skip
 """`type` is a built-in type, `fault` a built-in failure, `unknown` a name that a mistake reported elsewhere left without a meaning."""
 
-LATER: frozenset[Kind] = frozenset({"skill"})
-"""Kinds that are parsed and formatted, and get their meaning in a later release."""
-
 
 @dataclass(frozen=True, eq=False)
 class Symbol:
@@ -104,6 +101,8 @@ class Collected:
     holds `Uncertain` where the declaration says so, by its `fails` or, for tools and operations, by their `repeat`; effects are still
     empty."""
     constants: dict[str, object] = field(default_factory=dict)
+    texts: Mapping[tuple[str, str], Source] = field(default_factory=dict)
+    """The text files that instructions are read from, by module and path as written (`instructions from "refunds.md"`)."""
     servers: dict[str, Server] = field(default_factory=dict)
     """MCP servers by qualified name. Their tools, resources and prompts are symbols of the kind `tool` (`main.crm.get_customer`), their
     types symbols as declared ones are (`main.crm.GetCustomerResult`)."""

@@ -81,8 +81,20 @@ def _declaration(kind: Kind, node: n.Declaration, scope: ModuleScope, collected:
         for operation in unique(node.operations, scope.source, bag, "operation"):
             inner = f"{symbol.name}.{operation.name.text}"
             collected.symbols[inner] = Symbol("operation", inner, scope.name, operation, public)
+    elif isinstance(node, n.SkillDecl):
+        _skill(symbol, node, scope, collected, bag)
     elif isinstance(node, n.McpDecl):
         _server(symbol, node, scope, collected, bag)
+
+
+def _skill(symbol: Symbol, node: n.SkillDecl, scope: ModuleScope, collected: Collected, bag: Bag) -> None:
+    """A skill's functions are called as members of it: `refund_policy.in_time(order)`."""
+    for function in unique(node.functions, scope.source, bag, "function"):
+        text = function.name.text
+        if (form := style("function", text)) is not None:
+            bag.report("AEL0208", f"the name of a function is written `{form}`, not `{text}`", scope.source, function.name.span)
+        inner = f"{symbol.name}.{text}"
+        collected.symbols[inner] = Symbol("function", inner, scope.name, function, symbol.public)
 
 
 def _server(symbol: Symbol, node: n.McpDecl, scope: ModuleScope, collected: Collected, bag: Bag) -> None:

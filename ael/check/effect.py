@@ -197,6 +197,11 @@ def _regions(scope: ModuleScope, keys: dict[n.Node, str]) -> Iterator[_Region]:
             case n.ProvideDecl(functions=functions):
                 for function in functions:
                     yield _region(keys.get(function, ""), function.body)
+            case n.SkillDecl(name=name, functions=functions, instructions=said):
+                for function in functions:
+                    yield _region(keys.get(function, ""), function.body)
+                if said is not None:
+                    yield _region(f"{scope.name}.{name.text}", said.template, "an instruction")
             case n.TestDecl(body=body):
                 tests += 1
                 yield _region(f"{scope.name}#test{tests}", body)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ael.check import acting, agent, model, node, permission, service, store, taint, test_block, tool
+from ael.check import acting, agent, model, node, permission, service, skill, skill_use, store, taint, test_block, tool
 from ael.check.basis import Context
 from ael.check.collect import Collected
 from ael.check.effect import Declared, Graph, build
@@ -26,6 +26,7 @@ from ael.types.spec import (
     ProvideSpec,
     RoleSpec,
     ServiceSpec,
+    SkillSpec,
     StoreSpec,
     TestSpec,
     ToolSpec,
@@ -42,6 +43,7 @@ class Facts:
     roles: Mapping[str, RoleSpec]
     tools: Mapping[str, ToolSpec]
     nodes: Mapping[str, NodeSpec]
+    skills: Mapping[str, SkillSpec]
     services: Mapping[str, ServiceSpec]
     operations: Mapping[str, OperationSpec]
     provides: Mapping[str, ProvideSpec]
@@ -57,6 +59,7 @@ class _Drafts:
     tools: dict[str, tool.Draft]
     operations: dict[str, service.OperationDraft]
     provides: list[service.ProvideDraft]
+    skills: dict[str, skill.Draft]
     nodes: dict[str, node.Draft]
     agents: dict[str, agent.Draft]
 
@@ -73,14 +76,16 @@ def establish(collected: Collected, bag: Bag, *, remote: frozenset[str] = frozen
     """
     context = Context(collected, bag)
     permission.declare(context)
+    skills = skill.drafts(context)
     drafts = _Drafts(
         store.stores(context),
         model.models(context),
         tool.drafts(context),
         service.operations(context),
         service.provides(context),
-        node.drafts(context),
-        agent.drafts(context),
+        skills,
+        node.drafts(context, skills),
+        agent.drafts(context, skills),
     )
     graph = _graph(context, drafts)
     acting.mark(graph)
@@ -127,9 +132,14 @@ def _offered(drafts: _Drafts) -> dict[str, tuple[tuple[n.Node, str], ...]]:
 def _check(context: Context, graph: Graph, drafts: _Drafts) -> None:
     for draft in drafts.tools.values():
         tool.check(context, graph, draft)
+    needed = {name: frozenset({one.permission} if one.permission else ()) for name, one in drafts.tools.items()}
+    needed |= {name: one.grants for name, one in drafts.visited.items()}
     for inner in drafts.visited.values():
         grants = inner.clauses.get(n.Grants)
-        check_grants(context, inner.scope, graph, inner.symbol, inner.node, grants, inner.grants)
+        told = skill_use.granted(context, graph, inner, needed) if inner.skills.parts else ()
+        check_grants(context, inner.scope, graph, inner.symbol, inner.node, grants, inner.grants, told)
+    for one in drafts.agents.values():
+        skill_use.ceiling(context, one, drafts.visited)
     node.plain(context, graph)
     for inner in drafts.visited.values():
         grants = inner.clauses.get(n.Grants)
@@ -139,8 +149,8 @@ def _check(context: Context, graph: Graph, drafts: _Drafts) -> None:
         # Dialects of schemas are loaded by programs that offer tools of servers, and by no other.
         from ael.check import mcp_dialect
 
-        for one in drafts.nodes.values():
-            mcp_dialect.check(context, one, drafts.models)
+        for driven in drafts.nodes.values():
+            mcp_dialect.check(context, driven, drafts.models)
     for provide in drafts.provides:
         service.check(context, graph, provide, drafts.operations)
     node.delegation(context, graph, drafts.nodes, drafts.agents)
@@ -169,8 +179,13 @@ def _effects(context: Context, graph: Graph, drafts: _Drafts, tainted: frozenset
 def _facts(context: Context, drafts: _Drafts, effects: dict[str, Effects]) -> Facts:
     signatures = tool.with_effects(context.collected.signatures, effects)
     tools = {name: tool.spec(context, draft, signatures[name]) for name, draft in drafts.tools.items() if name in signatures}
-    nodes = {name: node.spec(context, draft, signatures[name]) for name, draft in drafts.nodes.items() if name in signatures}
-    nodes |= {name: agent.spec(context, draft, signatures[name]) for name, draft in drafts.agents.items() if name in signatures}
+    skills = skill.specs(context, drafts.skills)
+    nodes = {
+        name: node.spec(context, draft, signatures[name], skills) for name, draft in drafts.nodes.items() if name in signatures
+    }
+    nodes |= {
+        name: agent.spec(context, draft, signatures[name], skills) for name, draft in drafts.agents.items() if name in signatures
+    }
     operations = {
         name: service.operation_spec(context, draft, signatures[name])
         for name, draft in drafts.operations.items()
@@ -182,6 +197,6 @@ def _facts(context: Context, drafts: _Drafts, effects: dict[str, Effects]) -> Fa
         if spec is not None:
             provides[spec.name] = spec
     return Facts(
-        signatures, effects, context.permissions, context.roles, tools, nodes, service.service_specs(context, operations), operations,
-        provides, drafts.stores, drafts.models, test_block.tests(context),
+        signatures, effects, context.permissions, context.roles, tools, nodes, skills,
+        service.service_specs(context, operations), operations, provides, drafts.stores, drafts.models, test_block.tests(context),
     )  # fmt: skip

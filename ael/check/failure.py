@@ -6,11 +6,14 @@ cannot forget that something may have happened.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
+from ael.check.basis import offered_as
 from ael.check.checker import DISCARD, Body, Checker
+from ael.check.collect import ModuleScope, Symbol
 from ael.check.exhaustive import new_arms, unreachable
 from ael.check.kind import NULL
+from ael.check.module import find
 from ael.check.pattern import catch_pattern
 from ael.check.sign import UNCERTAIN
 from ael.diagnostics.diagnostic import Fix, Label
@@ -236,19 +239,30 @@ def check_model_node(c: Checker, node: n.NodeDecl, name: str, allows: frozenset[
     """An uncertain tool call ends a model-driven node with `Uncertain`: a node with such a tool lists it."""
     if UNCERTAIN in allows:
         return
-    for clause in node.clauses:
-        if not isinstance(clause, n.Tools):
+    for path, symbol in _offered(c, c.module, node.clauses, set()):
+        signature = c.collected.signatures.get(symbol.name)
+        if signature is None or UNCERTAIN not in signature.fails:
+            continue
+        body = Body("node", name, None, allows, node)
+        label = c.label_of(symbol.module, symbol.node.name.span, "declared here") if symbol.node is not None else ()  # type: ignore[attr-defined]
+        message = f"a call of `{offered_as(path, symbol)}` may end `Uncertain`, and ends the node with it, which `{short(name)}` does not list"
+        notes = ("a model does not guess what happened: say `fails Uncertain`, so that the node's callers face it",)
+        c.report("AEL0403", message, path.span, labels=label, notes=notes, fix=listing(c, body.declaration, [UNCERTAIN]))
+        return
+
+
+def _offered(c: Checker, scope: ModuleScope, clauses: Sequence[n.Clause], seen: set[str]) -> Iterator[tuple[n.Path, Symbol]]:
+    """What clauses offer to a model, that of their skills too, each with the path in these clauses that brings it."""
+    for clause in clauses:
+        if not isinstance(clause, n.Tools | n.Skills):
             continue
         for path in clause.paths:
-            symbol = c.find(path)
-            signature = c.collected.signatures.get(symbol.name) if symbol is not None else None
-            if signature is None or UNCERTAIN not in signature.fails or symbol is None:
+            symbol = find(c.collected, scope, path)
+            if symbol is None:
                 continue
-            body = Body("node", name, None, allows, node)
-            label = c.label_of(symbol.module, symbol.node.name.span, "declared here") if symbol.node is not None else ()  # type: ignore[attr-defined]
-            message = (
-                f"a call of `{path.text}` may end `Uncertain`, and ends the node with it, which `{short(name)}` does not list"
-            )
-            notes = ("a model does not guess what happened: say `fails Uncertain`, so that the node's callers face it",)
-            c.report("AEL0403", message, path.span, labels=label, notes=notes, fix=listing(c, body.declaration, [UNCERTAIN]))
-            return
+            if isinstance(clause, n.Tools):
+                yield path, symbol
+            elif isinstance(symbol.node, n.SkillDecl) and symbol.name not in seen:
+                seen.add(symbol.name)
+                inner = _offered(c, c.collected.scope_of(symbol), symbol.node.clauses, seen)
+                yield from ((path, brought) for _, brought in inner)

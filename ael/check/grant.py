@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from ael.check.basis import Context, listed, short
 from ael.check.collect import ModuleScope, Symbol
 from ael.check.effect import Graph, Use
@@ -52,10 +54,14 @@ def node(
     decl: n.NodeDecl | n.AgentDecl,
     clause: n.Grants | None,
     grants: frozenset[str],
+    told: Container[n.Node] = (),
 ) -> None:
-    """A node's grants cover its tools, its body, and the grants of the nodes that it calls; an agent's those of its nodes."""
+    """A node's grants cover its tools, its body, and the grants of the nodes that it calls; an agent's those of its nodes. `told`: the
+    skills of it whose tools were reported."""
     for name, chain in _beyond(context, graph, symbol.name, context.closure(grants)):
         module, first = chain[0]
+        if first.node in told:
+            continue
         last = chain[-1][1]
         shown = short(symbol.name)
         target = context.collected.symbols.get(last.name)
@@ -65,8 +71,8 @@ def node(
             code, verb = ("AEL0508" if isinstance(first.node, n.Path) else "AEL0509"), "needs"
         via = "" if len(chain) == 1 else f", through `{short(first.name)}`"
         message = f"the {symbol.kind} `{shown}` is not granted `{name}`, which `{short(last.name)}` {verb}{via}"
-        labels = (*_grant_place(context, scope, decl, clause), *through(context, chain[1:]), *needed_at(context, last, name))
-        context.report(code, message, module, first.node, labels=labels, fix=_add(scope, decl.clauses, decl, clause, name))
+        labels = (*grant_place(context, scope, decl, clause), *through(context, chain[1:]), *needed_at(context, last, name))
+        context.report(code, message, module, first.node, labels=labels, fix=addition(scope, decl.clauses, decl, clause, name))
 
 
 def provider(
@@ -94,7 +100,7 @@ def provider(
             notes = (
                 "a provider's code runs under the provider's grants; whoever calls it needs only the operation's permission",
             )
-            fix = _add(scope, decl.clauses, decl, clause, name)
+            fix = addition(scope, decl.clauses, decl, clause, name)
             context.report("AEL0511", message, module, first.node, labels=labels, notes=notes, fix=fix)
 
 
@@ -146,16 +152,17 @@ def _beyond(context: Context, graph: Graph, key: str, allowed: frozenset[str]) -
     return found
 
 
-def _grant_place(
+def grant_place(
     context: Context, scope: ModuleScope, decl: n.NodeDecl | n.AgentDecl, clause: n.Grants | None
 ) -> tuple[Label, ...]:
+    """A label where a node or an agent says what it is granted, or on its name where it says nothing."""
     if clause is None:
         return (context.label(scope.name, decl.name, "it is granted nothing"),)
     shown = listed([path.text for path in clause.permissions])
     return (context.label(scope.name, clause, f"it is granted {shown}"),)
 
 
-def _add(
+def addition(
     scope: ModuleScope,
     clauses: tuple[n.Clause, ...],
     decl: n.NodeDecl | n.AgentDecl | n.ProvideDecl,

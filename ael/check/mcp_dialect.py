@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from ael.check.basis import Context, short
+from ael.check.basis import Context, offered_as, short
 from ael.check.node import Draft
 from ael.syntax import nodes as n
 from ael.types.dialect import DIALECTS
@@ -33,7 +33,7 @@ def check(context: Context, draft: Draft, models: Mapping[str, ModelSpec]) -> No
         for model in _chain(draft.model, models):
             found = DIALECTS[PROVIDER_DIALECTS.get(model.provider or "scripted", "compatible")].tool(schema)
             if isinstance(found, Unsupported):
-                message = f"the model `{short(model.name)}` cannot be offered `{path.text}`: {found.reason}"
+                message = f"the model `{short(model.name)}` cannot be offered `{offered_as(path, symbol)}`: {found.reason}"
                 notes = (
                     f"`{found.keyword}` at `{found.path or '/'}` of its input is not in the dialect of `{model.provider}`",
                     "code may call it: give the model a `tool` of the program that does, with simpler parameters",

@@ -134,7 +134,7 @@ def find(collected: Collected, scope: ModuleScope, path: n.Path) -> Symbol | Non
     """The meaning of a dotted name: `Order`, `orders.Order`, `Orders.get`, `orders.Orders.get`. None when a part is not known."""
     symbol = seen(scope, path.parts[0].text)
     for part in path.parts[1:]:
-        if symbol is None or symbol.kind in ("unknown", "skill"):
+        if symbol is None or symbol.kind == "unknown":
             return symbol
         match symbol.kind:
             case "module":

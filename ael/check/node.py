@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ael.check import budget, instructions, policy, tool
+from ael.check import budget, instructions, policy, skill, tool
 from ael.check import clause as c
 from ael.check.basis import Context, listed, names_of, short, suggestion
 from ael.check.collect import ModuleScope, Symbol
@@ -20,7 +20,7 @@ from ael.diagnostics.diagnostic import Edit, Fix, Place
 from ael.source import Span
 from ael.syntax import nodes as n
 from ael.types.signature import Effects, Repeat, Signature
-from ael.types.spec import NodeSpec, PolicySpec
+from ael.types.spec import NodeSpec, PolicySpec, SkillSpec
 
 CHOICES = ("auto", "any", "none")
 
@@ -38,6 +38,7 @@ class Draft:
     model: str | None = None
     policy: PolicySpec | None = None
     budget: budget.Draft = field(default_factory=budget.Draft)
+    skills: skill.Bundle = field(default_factory=skill.Bundle)
 
     @property
     def driven(self) -> bool:
@@ -45,16 +46,16 @@ class Draft:
         return isinstance(self.node.body, n.ModelBody)
 
 
-def drafts(context: Context) -> dict[str, Draft]:
-    """All nodes with their clauses read."""
+def drafts(context: Context, skills: Mapping[str, skill.Draft]) -> dict[str, Draft]:
+    """All nodes with their clauses read, and what their skills bring."""
     found: dict[str, Draft] = {}
     for symbol in context.collected.of_kind("node"):
         if isinstance(symbol.node, n.NodeDecl):
-            found[symbol.name] = _draft(context, context.collected.scope_of(symbol), symbol, symbol.node)
+            found[symbol.name] = _draft(context, context.collected.scope_of(symbol), symbol, symbol.node, skills)
     return found
 
 
-def _draft(context: Context, scope: ModuleScope, symbol: Symbol, node: n.NodeDecl) -> Draft:
+def _draft(context: Context, scope: ModuleScope, symbol: Symbol, node: n.NodeDecl, skills: Mapping[str, skill.Draft]) -> Draft:
     driven = isinstance(node.body, n.ModelBody)
     clauses = _clauses(context, scope, node, driven)
     draft = Draft(symbol, scope, node, clauses, granted(context, scope, clauses.get(n.Grants)))
@@ -64,7 +65,9 @@ def _draft(context: Context, scope: ModuleScope, symbol: Symbol, node: n.NodeDec
     draft.model = _model(context, scope, node, clauses.get(n.ModelClause))
     draft.policy = policy.read(context, scope, clauses.get(n.Policy), draft.budget)
     budget.read(context, scope, clauses.get(n.Budget), draft.budget)
-    draft.offered = tool.offered(context, scope, clauses.get(n.Tools), node)
+    draft.offered = tool.offered(context, scope, clauses.get(n.Tools), f"the node `{node.name.text}`")
+    draft.skills = skill.bundle(context, scope, clauses.get(n.Skills), skills)
+    skill.bring(context, scope, f"the node `{node.name.text}`", draft.skills, draft.offered)
     return draft
 
 
@@ -102,7 +105,7 @@ def _model(context: Context, scope: ModuleScope, node: n.NodeDecl, clause: n.Mod
     return symbol.name
 
 
-def spec(context: Context, draft: Draft, signature: Signature) -> NodeSpec:
+def spec(context: Context, draft: Draft, signature: Signature, skills: Mapping[str, SkillSpec]) -> NodeSpec:
     """The finished facts of a node; what stands in its body and clauses is checked on the way."""
     scope, node, clauses = draft.scope, draft.node, draft.clauses
     grants = context.closure(draft.grants)
@@ -111,6 +114,7 @@ def spec(context: Context, draft: Draft, signature: Signature) -> NodeSpec:
     if draft.policy is not None and draft.policy.kind == "one_call":
         policy.one_call(context, scope, node, signature, draft.offered)
     offered = [symbol.name.rpartition(".")[2] for _, symbol in draft.offered]
+    skill.no_boundary(context, draft.skills, offered)
     keep, summarize = _history(context, scope, clauses.get(n.History))
     return NodeSpec(
         name=draft.symbol.name,
@@ -126,6 +130,8 @@ def spec(context: Context, draft: Draft, signature: Signature) -> NodeSpec:
         instructions=_instructions(context, scope, node, node.body, offered),
         history_keep=keep,
         history_summarize=summarize,
+        skills=skill.chosen(draft.skills, skills),
+        brought=tuple((name, one.skill.symbol.name) for name, one in draft.skills.brought.items()),
     )
 
 
@@ -153,7 +159,7 @@ def _tool_choice(context: Context, draft: Draft, clause: n.ToolChoice | None) ->
             context.report("AEL0614", message, scope.name, clause)
         return word
     symbol = find(context.collected, scope, clause.path)
-    if symbol is not None and symbol.kind in ("skill", "unknown"):
+    if symbol is not None and symbol.kind == "unknown":
         return "auto"
     for _, offered in draft.offered:
         if symbol is offered:
@@ -184,9 +190,10 @@ def _instructions(context: Context, scope: ModuleScope, node: n.NodeDecl, body: 
         message = f"the node `{node.name.text}` says nothing to its model: it has no `instructions`"
         context.report("AEL0615", message, scope.name, node.name)
         return ""
-    instructions.named_inputs(context, scope, node, found.template, given.value if isinstance(given, n.Input) else None)
-    instructions.no_boundary(context, scope, node, found.template, offered)
-    return instructions.text(context, scope, node, found.template)
+    what = f"`{node.name.text}`"
+    instructions.named_inputs(context, scope, node, found, given.value if isinstance(given, n.Input) else None)
+    instructions.no_boundary(context, scope, what, found, offered)
+    return instructions.text(context, scope, what, found, node.parameters)
 
 
 def effects(graph: Graph, draft: Draft, fails: frozenset[str], tainted: bool) -> Effects:

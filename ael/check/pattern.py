@@ -268,7 +268,7 @@ def _tested(c: Checker, node: n.TypePattern, symbol: Symbol | None, members: tup
     if symbol is None:
         _unknown(c, path, members)
         return None
-    if symbol.kind in ("unknown", "skill"):
+    if symbol.kind == "unknown":
         return None
     if symbol.kind == "fault":
         c.report("AEL0406", f"`{path.text}` is a fault: faults are met by a `catch`, not by a `match`", path.span)
@@ -484,7 +484,7 @@ def _catch_type(c: Checker, node: n.TypePattern, errors: frozenset[str], broken:
         c.tables.patterns[node] = PatternInfo("fault", symbol.name, bound)
         if symbol.name == "Cancelled":
             c.report("AEL0407", "`Cancelled` cannot be caught: who cancels a run means all of it", node.span)
-    elif symbol.kind not in ("unknown", "skill"):
+    elif symbol.kind != "unknown":
         message = f"`{path.text}` is no error: a `catch` meets declared errors, faults and `Uncertain`"
         c.report("AEL0406", message, path.span)
     if binder is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ael.check import budget
-from ael.check.basis import Context, listed, short, suggestion
+from ael.check.basis import Context, listed, offered_as, short, suggestion
 from ael.check.collect import ModuleScope, Symbol
 from ael.diagnostics.diagnostic import Label
 from ael.syntax import nodes as n
@@ -54,8 +54,8 @@ def one_call(
             _errors(context, scope, node, path, symbol, signature.fails - fails)
             continue
         message = (
-            f"`{path.text}` cannot be offered under `policy one_call`: it gives {show(signature.result)} and the node {show(result)}, "
-            "so a second model call would be needed"
+            f"`{offered_as(path, symbol)}` cannot be offered under `policy one_call`: it gives {show(signature.result)} and the node "
+            f"{show(result)}, so a second model call would be needed"
         )
         notes = (
             "under `one_call` the result of a proposed call is the node's result; `policy loop` lets the model go on from it",
@@ -75,7 +75,7 @@ def _errors(context: Context, scope: ModuleScope, node: n.NodeDecl, path: n.Path
     names = sorted(short(name) for name in left if name != "Uncertain")
     if not names:
         return
-    message = f"when `{path.text}` fails with {listed(names, 'or')}, that ends `{node.name.text}`, which does not list it"
+    message = f"when `{offered_as(path, symbol)}` fails with {listed(names, 'or')}, that ends `{node.name.text}`, which does not list it"
     notes = ("under `one_call` no second model call is left that could read the error",)
     labels: tuple[Label, ...] = ()
     if isinstance(symbol.node, n.ToolDecl | n.NodeDecl | n.AgentDecl) and symbol.node.fails:

@@ -19,6 +19,7 @@ from ael.types.spec import (
     RoleSpec,
     ServerSpec,
     ServiceSpec,
+    SkillSpec,
     StoreSpec,
     TestSpec,
     ToolSpec,
@@ -170,5 +171,6 @@ class CheckedProgram:
     constants: Mapping[str, object]
     """Values of `const`s and of defaults that are literal; a `const` is always a constant expression."""
     digest: str
+    skills: Mapping[str, SkillSpec] = field(default_factory=dict)
     servers: Mapping[str, ServerSpec] = field(default_factory=dict)
     """MCP servers by the qualified name of their declaration; what is used of them is among `tools`."""

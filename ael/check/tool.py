@@ -161,8 +161,9 @@ def effects(draft: Draft, fails: frozenset[str], tainted: bool) -> Effects:
 # --- offered to a model ------------------------------------------------------------------------------------------------
 
 
-def offered(context: Context, scope: ModuleScope, clause: n.Tools | None, node: n.NodeDecl) -> list[tuple[n.Path, Symbol]]:
-    """The tools and nodes that a node offers to its model: known, callable, each name once (features A1.5, A1.6, A2.1)."""
+def offered(context: Context, scope: ModuleScope, clause: n.Tools | None, what: str) -> list[tuple[n.Path, Symbol]]:
+    """The tools and nodes that are offered to a model by `what` ("the node `answer`", or a skill): known, callable, each name once
+    (features A1.5, A1.6, A2.1)."""
     from_names: dict[str, n.Path] = {}
     found: list[tuple[n.Path, Symbol]] = []
     for path in clause.paths if clause is not None else ():
@@ -173,7 +174,7 @@ def offered(context: Context, scope: ModuleScope, clause: n.Tools | None, node: 
         first = from_names.setdefault(name, path)
         if first is not path:
             labels = (context.label(scope.name, first, "offered here already"),)
-            message = f"the node `{node.name.text}` offers two tools that the model would know as `{name}`"
+            message = f"{what} offers two tools that the model would know as `{name}`"
             context.report("AEL0602", message, scope.name, path, labels=labels, fix=_without(scope, clause, path))
             continue
         found.append((path, symbol))
@@ -184,7 +185,7 @@ def offered(context: Context, scope: ModuleScope, clause: n.Tools | None, node: 
 def find_tool(context: Context, scope: ModuleScope, path: n.Path) -> Symbol | None:
     """The tool or node of a path; None when there is none (reported), or when its meaning comes later."""
     symbol = find(context.collected, scope, path)
-    if symbol is not None and symbol.kind in ("skill", "unknown"):
+    if symbol is not None and symbol.kind == "unknown":
         return None
     if symbol is not None and symbol.kind in ("tool", "node", "agent"):
         return symbol
@@ -196,6 +197,8 @@ def find_tool(context: Context, scope: ModuleScope, path: n.Path) -> Symbol | No
             notes = (f"name its tools: {shown}",) if used else ("its block uses no tools",)
         if symbol.kind in ("function", "operation"):
             notes = ("a model is offered tools: `tool name(…) -> T  needs …  repeat … { … }` may call it",)
+        if symbol.kind == "skill":
+            notes = (f"say `skills {path.text}`",)
         message = f"`{path.text}` is {kind_text(symbol)}, and a model can be offered tools, nodes and agents only"
         context.report("AEL0601", message, scope.name, path, notes=notes)
         return None

@@ -153,7 +153,7 @@ class TypeWriter:
         if len(parts) == 1 and (plain := BUILT_IN.get(text)) is not None:
             return self._plain(node, text, plain)
         symbol = self._symbol(node)
-        if symbol is None or symbol.kind in ("unknown", "skill"):
+        if symbol is None or symbol.kind == "unknown":
             for argument in node.arguments:
                 self.type_of(argument)
             return UNKNOWN
@@ -196,7 +196,7 @@ class TypeWriter:
                 symbol = found
                 continue
             if symbol.kind != "module":
-                if symbol.kind not in ("unknown", "skill"):
+                if symbol.kind != "unknown":
                     self._no_module(node, symbol)
                     return None
                 return symbol

@@ -64,6 +64,7 @@ def plain(one: Any) -> dict[str, object]:
         "name": one.name,
         "kind": one.kind,
         "via": list(one.via),
+        "skill": one.skill or None,
         "permission": one.permission,
         "allowed": one.denial is None,
         "denied_by": None if one.denial is None else one.denial.who,
@@ -83,7 +84,8 @@ def _text(node: str, options: Any, found: list[Any]) -> list[str]:
     for one in found:
         indent = "  " * len(one.via)
         needs = f" needs {one.permission}" if one.permission is not None else ""
-        told.append(f"{indent}{one.kind} {_short(one.name)}{needs}: {_verdict(one)}")
+        through = f" through the skill {_short(one.skill)}" if one.skill else ""
+        told.append(f"{indent}{one.kind} {_short(one.name)}{through}{needs}: {_verdict(one)}")
         if one.denial is not None and one.denial.rule != "permission":
             continue
         for word, grants in (("granted", True), ("denied", False)):

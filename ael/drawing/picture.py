@@ -17,7 +17,7 @@ Kind = Literal["end", "code", "model", "agent", "join"]
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """`name` is unique in a picture; `detail` says more in a word (the model of a node), "" where there is nothing to say."""
+    """`name` is unique in a picture; `detail` says more (the model of a node, and its skills), "" where there is nothing to say."""
 
     name: str
     kind: Kind
@@ -74,7 +74,8 @@ def _point(name: str, spec: NodeSpec) -> Point:
     if spec.agent is not None:
         return Point(name, "agent", "agent")
     if spec.model is not None:
-        return Point(name, "model", spec.model.rpartition(".")[2])
+        skills = ", ".join(skill.name.rpartition(".")[2] for skill in spec.skills)
+        return Point(name, "model", spec.model.rpartition(".")[2] + (f", skills {skills}" if skills else ""))
     return Point(name, "code")
 
 

@@ -29,7 +29,8 @@ class Reached:
 
     `name` is qualified; `via` holds the qualified names on the way to it from the node. `verdicts` say who grants its permission and who
     does not, innermost first; `denial` is why it may not be called, None when it may. `approval`: whether a person has to say yes first,
-    `role` who (None: anybody), `members` who that is here.
+    `role` who (None: anybody), `members` who that is here. `skill` is the skill that alone brings it to the node's model, "" where the
+    node names it itself.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Reached:
     approval: Literal["required", "conditional"] | None = None
     role: str | None = None
     members: tuple[str, ...] = ()
+    skill: str = ""
 
 
 def explain(
@@ -73,7 +75,7 @@ class _Walk:
                 continue
             self._seen.add(place)
             if name in self._program.nodes:
-                yield Reached(name, "node", via, None, (), None)
+                yield Reached(name, "node", via, None, (), None, skill=self._skill(name, via))
                 yield from self.inside(name, rights, via)
             elif self._effect(name):
                 yield from self._effects(name, rights, via)
@@ -104,4 +106,10 @@ class _Walk:
         kind: Kind = "tool" if isinstance(plan, ToolPlan) else "store" if isinstance(plan, StorePlan) else "operation"
         approval, role = plan.approval if isinstance(plan, ToolPlan) else (None, None)
         members = self._roles.get(role, ()) if role is not None else ()
-        return Reached(plan.name, kind, via, permission, verdicts, found, said, approval, role, members)
+        skill = self._skill(plan.name, via)
+        return Reached(plan.name, kind, via, permission, verdicts, found, said, approval, role, members, skill)
+
+    def _skill(self, name: str, via: tuple[str, ...]) -> str:
+        """The skill that brings what is called to the node that it is called from."""
+        node = self._program.nodes.get(via[-1])
+        return "" if node is None else dict(node.brought).get(name, "")

@@ -9,6 +9,7 @@ from ael.check.program import CheckedModule, Local
 from ael.lower import build, names
 from ael.lower.call import arguments
 from ael.lower.convention import acts, two_forms
+from ael.lower.graph import functions_of
 from ael.lower.halt import depth_test, halt_test
 from ael.lower.place import Places
 from ael.lower.scope import Builder, Drop, Function, Program, Result
@@ -31,8 +32,9 @@ class Declarations:
         tests = 0
         for declaration in self.module.tree.declarations:
             match declaration:
-                case n.FunctionDecl():
-                    self._function(self._qualified(declaration.name), declaration)
+                case n.FunctionDecl() | n.SkillDecl():
+                    for qualified, function in functions_of(self.module.name, declaration):
+                        self._function(qualified, function)
                 case n.ToolDecl():
                     self._tool(declaration)
                 case n.McpDecl():

@@ -45,6 +45,17 @@ class Graph:
         """All functions, those that are called before those that call them (but for recursion)."""
 
 
+def functions_of(module: str, declaration: n.Declaration) -> list[tuple[str, n.FunctionDecl]]:
+    """The functions that a declaration of a module is or has, by qualified name, in the order in which they stand."""
+    match declaration:
+        case n.FunctionDecl(name=name):
+            return [(f"{module}.{name.text}", declaration)]
+        case n.SkillDecl(name=name, functions=functions):
+            return [(f"{module}.{name.text}.{one.name.text}", one) for one in functions]
+        case _:
+            return []
+
+
 def _edges(checked: CheckedProgram) -> dict[str, frozenset[str]]:
     """Which functions the body of each function mentions. By positions, so that no tree is walked."""
     found: dict[str, set[str]] = {}
@@ -52,11 +63,12 @@ def _edges(checked: CheckedProgram) -> dict[str, frozenset[str]]:
         starts: list[int] = []
         names: list[str] = []
         for declaration in module.tree.declarations:
-            if isinstance(declaration, n.FunctionDecl):
-                name = f"{module.name}.{declaration.name.text}"
-                found[name] = set()
-                starts.append(declaration.span.start)
-                names.append(name)
+            functions = functions_of(module.name, declaration)
+            if functions:
+                for name, function in functions:
+                    found[name] = set()
+                    starts.append(function.span.start)
+                    names.append(name)
             elif starts and names[-1]:
                 starts.append(declaration.span.start)
                 names.append("")

@@ -16,7 +16,7 @@ from ael.lower.abi.shape import belongs
 from ael.lower.convention import acts
 from ael.lower.declaration import Declarations, edge_name, requirements, test_name
 from ael.lower.expression import Lowering
-from ael.lower.graph import Graph
+from ael.lower.graph import Graph, functions_of
 from ael.lower.place import Places
 from ael.lower.scope import Program
 from ael.lower.unit import (
@@ -102,8 +102,7 @@ class _Unit:
         functions: dict[str, Code] = {}
         for name, module in checked.modules.items():
             for declaration in module.tree.declarations:
-                if isinstance(declaration, n.FunctionDecl):
-                    qualified = f"{name}.{declaration.name.text}"
+                for qualified, _ in functions_of(name, declaration):
                     found = self._code(qualified, acting=acts(checked, qualified))
                     assert found is not None
                     functions[qualified] = found

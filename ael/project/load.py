@@ -13,6 +13,7 @@ from ael.diagnostics.diagnostic import Bag
 from ael.project.pack import FILE as PACK_FILE
 from ael.project.pack import Pack, find_root, load_pack, report_unreadable
 from ael.project.shipped import shipped
+from ael.project.texts import read_texts
 from ael.source import Source, SourceError, read
 from ael.syntax import nodes as n
 from ael.syntax.parse import parse_module
@@ -27,7 +28,8 @@ MAX_MODULES = 2_000
 class Project:
     """A program's parsed modules. `root` is the folder that module names are relative to.
 
-    `lock` is where the definitions of its MCP servers are pinned (None: it has no servers), `pins` what stands there.
+    `lock` is where the definitions of its MCP servers are pinned (None: it has no servers), `pins` what stands there. `texts` are the files
+    that instructions are read from, by module and path as written.
     """
 
     root: Path
@@ -36,6 +38,7 @@ class Project:
     modules: Mapping[str, n.Module]
     lock: Path | None = None
     pins: Pins = MappingProxyType({})
+    texts: Mapping[tuple[str, str], Source] = MappingProxyType({})
 
 
 def entry_file(path: Path) -> Path:
@@ -64,13 +67,14 @@ def load_project(path: Path, bag: Bag, others: Sequence[Path] = ()) -> Project |
     loader.follow()
     for other in others:
         loader.module(other)
+    texts = read_texts(loader.modules, bag)
     if not any(isinstance(d, n.McpDecl) for tree in loader.modules.values() for d in tree.declarations):
-        return Project(root, pack, main, loader.modules)
+        return Project(root, pack, main, loader.modules, texts=texts)
     # The lock is read, and the reader of JSON loaded, for programs that have servers alone.
     from ael.project.lock import read_lock
 
     lock = root / LOCK_FILE
-    return Project(root, pack, main, loader.modules, lock, read_lock(lock, shown(lock), bag))
+    return Project(root, pack, main, loader.modules, lock, read_lock(lock, shown(lock), bag), texts)
 
 
 def shown(path: Path) -> str:

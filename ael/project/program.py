@@ -19,7 +19,6 @@ from ael.project.part import Summary, affected, stand_in, summary
 from ael.project.shipped import shipped
 from ael.source import SourceError, read
 from ael.syntax.parse import parse_deployment, parse_module
-from ael.types.pin import FILE as LOCK_FILE
 from ael.types.pin import Pins
 
 
@@ -53,7 +52,9 @@ def check(project: Project, bag: Bag) -> CheckedProgram | None:
     """Check a parsed project."""
     externs = project.pack.externs if project.pack is not None else frozenset[str]()
     uses = project.pack.uses if project.pack is not None else frozenset[str]()
-    return check_program(project.modules, project.main, bag, extern_allowed=externs, uses=uses, pins=project.pins)
+    return check_program(
+        project.modules, project.main, bag, extern_allowed=externs, uses=uses, pins=project.pins, texts=project.texts
+    )
 
 
 def load_deployment(project: Project, program: CheckedProgram, name: str | None, bag: Bag) -> Deployment | None:
@@ -106,7 +107,7 @@ def check_paths(paths: list[Path], bag: Bag, cache: CheckCache | None = None) ->
         cache.close()
     library = shipped("stdlib").resolve()
     below = any(library.is_relative_to(path.resolve()) or path.resolve().is_relative_to(library) for path in paths)
-    modules = [file for file in seen if file.name not in (PACK_FILE, LOCK_FILE) and not file.name.startswith("deploy.")]
+    modules = [file for file in seen if file.suffix == ".ael" and file.name != PACK_FILE and not file.name.startswith("deploy.")]
     return sum(below or not file.is_relative_to(library) for file in modules)
 
 
@@ -180,7 +181,7 @@ class _Unit:
         found = [*(d for d in record.diagnostics if _path(d) not in part), *bag.sorted()]
         if bag.errors or any(_path(d) is None for d in found):
             return None
-        cache.keep(self.main.resolve(), True, record.files | files | _paths(project) | _lock(project), found, summaries)
+        cache.keep(self.main.resolve(), True, record.files | files | _paths(project) | _beside(project), found, summaries)
         return found
 
     def said(self, cache: CheckCache | None) -> Sequence[Diagnostic]:
@@ -191,7 +192,7 @@ class _Unit:
             return self.record.diagnostics
         if self.project is None:
             self.project = self._load()
-        read_files = set(self.files) | _lock(self.project)
+        read_files = set(self.files) | _beside(self.project)
         program = check(self.project, self.bag) if self.project is not None else None
         if program is not None and self.project is not None:
             for file in sorted(self.project.root.glob("deploy*.ael")):
@@ -227,9 +228,15 @@ def _paths(project: Project | None) -> set[Path]:
     return {tree.source.path.resolve() for tree in modules if tree.source.path is not None}
 
 
-def _lock(project: Project | None) -> set[Path]:
-    """The lock that a project is checked against, there or not: one that comes, goes or changes is a reason to check again."""
-    return {project.lock.resolve()} if project is not None and project.lock is not None else set()
+def _beside(project: Project | None) -> set[Path]:
+    """What a project is checked against beside its modules: the files that instructions are read from, and the lock, there or not.
+
+    One that comes, goes or changes is a reason to check again.
+    """
+    if project is None:
+        return set()
+    texts = {text.path.resolve() for text in project.texts.values() if text.path is not None}
+    return texts | ({project.lock.resolve()} if project.lock is not None else set())
 
 
 def _path(diagnostic: Diagnostic) -> Path | None:

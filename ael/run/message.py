@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from textwrap import dedent
 
 from ael.run.codec import written
+from ael.types.spec import SkillSpec
 from ael.types.value import File
 
 GUARD = (
@@ -17,14 +18,22 @@ GUARD = (
 _TAG = "input"
 
 
-def system_text(instructions: str, examples: Sequence[tuple[object, object]]) -> str:
-    """The system message of a node: the fixed guard, the author's instructions, and examples, which are constants of the program."""
+def system_text(instructions: str, examples: Sequence[tuple[object, object]], skills: Sequence[SkillSpec] = ()) -> str:
+    """The system message of a node: the fixed guard, the author's instructions, those of the node's skills, each marked with its name and
+    version, and examples, which are constants of the program."""
     said = dedent(instructions).strip()
     parts = [GUARD, said] if said else [GUARD]
+    parts += [_skill(skill) for skill in skills if skill.instructions.strip()]
     for given, wanted in examples:
         shown = f"<example>\n{_text(given, [])}\n<result>\n{_text(wanted, [])}\n</result>\n</example>"
         parts.append(shown)
     return "\n\n".join(parts)
+
+
+def _skill(skill: SkillSpec) -> str:
+    """The instructions of a skill, with where they are from: they are as trusted as those of the node."""
+    said = dedent(skill.instructions).strip()
+    return f'<skill name="{skill.name.rpartition(".")[2]}" version="{skill.version}">\n{said}\n</skill>'
 
 
 def user_text(inputs: Mapping[str, object]) -> tuple[str, list[File]]:

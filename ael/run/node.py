@@ -40,7 +40,7 @@ class NodePlan:
 
     kind = "node"
 
-    __slots__ = ("budget", "grants", "holder", "name", "seconds", "short", "spec")
+    __slots__ = ("budget", "grants", "holder", "name", "seconds", "short", "skills", "spec")
 
     def __init__(self, compiled: CompiledNode, short: str, budget: BudgetSpec) -> None:
         spec = compiled.spec
@@ -50,6 +50,8 @@ class NodePlan:
         self.holder = f"the node `{short}`"
         self.grants = spec.grants
         self.budget = budget
+        self.skills = tuple([f"{skill.name.rpartition('.')[2]} {skill.version}" for skill in spec.skills])
+        """The skills of a model-driven node or an agent, each with its version, as the trace shows them."""
         self.seconds = None if budget.time is None else budget.time / 1000
 
     def inner(self, rights: Rights) -> Rights:
@@ -126,9 +128,9 @@ class NodePlan:
             if watchdog is not None:
                 watchdog.forget(deadline)
             if span is not None:
-                used: dict[str, object] = {}
+                used: dict[str, object] = {} if not self.skills else {"skills": list(self.skills)}
                 if bounded and account.steps:
-                    used = {
+                    used |= {
                         "steps": account.steps,
                         "tokens": account.tokens,
                         "cost": None if account.unpriced else str(account.cost),
@@ -234,7 +236,7 @@ class ModelNodePlan(NodePlan):
             spec, world = self.spec, self._world
             self.offered = offered = self._offers(spec)
             self.servers = tuple(dict.fromkeys([server for one in offered.values() if (server := one.server) is not None]))
-            system = system_text(spec.instructions, self._compiled.examples)
+            system = system_text(spec.instructions, self._compiled.examples, spec.skills)
             offers = tuple([one.offer for one in offered.values()])
             wanted = dict(schema(spec.signature.result, world.codecs.definitions))
             shape = OutputShape(wanted, self.output_is_text, spec.name.rpartition(".")[2], spec.doc)

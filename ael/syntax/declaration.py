@@ -167,7 +167,10 @@ class ToolDecl(Node):
 
 @node
 class Instructions(Node):
+    """`instructions "…"`; with `from_file` the template is the path of a text file of the pack: `instructions from "refunds.md"`."""
+
     template: StringLit
+    from_file: bool
 
 
 @node

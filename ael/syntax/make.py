@@ -746,10 +746,11 @@ def make_input(start: int, end: int, value: Expr) -> Input:
 _Instructions = open_twin(Instructions)
 
 
-def make_instructions(start: int, end: int, template: StringLit) -> Instructions:
+def make_instructions(start: int, end: int, template: StringLit, from_file: bool) -> Instructions:
     o = _new(_Instructions)
     o.span = _tuple(Span, (start, end))
     o.template = template
+    o.from_file = from_file
     o.__class__ = Instructions
     return o
 

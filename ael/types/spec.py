@@ -130,10 +130,24 @@ class PolicySpec:
 
 
 @dataclass(frozen=True, slots=True)
-class NodeSpec:
-    """`model` None means deterministic. `tools` are qualified names of tools, nodes and agents, in the order written.
+class SkillSpec:
+    """A skill. `tools` and `skills` are the qualified names of what it names itself, in the order written; `instructions` its own text."""
 
-    `instructions` is the whole trusted text, each parameter that it names replaced by `<input name="…"/>`. `grants` is closed under
+    name: str
+    version: str
+    doc: str = ""
+    instructions: str = ""
+    tools: tuple[str, ...] = ()
+    skills: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSpec:
+    """`model` None means deterministic. `tools` are qualified names of tools, nodes and agents, in the order written, those of its
+    skills after its own; `brought` has those that only a skill names, each with the skill that does.
+
+    `instructions` is the node's own trusted text, each parameter that it names replaced by `<input name="…"/>`. `skills` are the skills
+    that it (or the agent) uses, each once and after those that it uses itself. `grants` is closed under
     `includes`. `history_keep` is the N of `history keep N`; `history_summarize` the other form. `agent` is what an agent, which is
     visited as any other node, is made of.
     """
@@ -152,6 +166,8 @@ class NodeSpec:
     history_keep: int | None = None
     history_summarize: bool = False
     agent: AgentSpec | None = None
+    skills: tuple[SkillSpec, ...] = ()
+    brought: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,12 +193,17 @@ class ServiceSpec:
 
 @dataclass(frozen=True, slots=True)
 class ProvideSpec:
-    """An implementation of `service`; `name` is the alias or the service's name, qualified by the providing module."""
+    """An implementation of `service`; `name` is the alias or the service's name, qualified by the providing module.
+
+    `automatic`: it serves where it is the only one. One of a pack that neither is the program's own nor declares the service serves only
+    where the deployment names it.
+    """
 
     name: str
     service: str
     grants: frozenset[str]
     limit: LimitSpec = field(default_factory=LimitSpec)
+    automatic: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -184,7 +184,7 @@ def test_unused_imports_are_told_and_taken_out() -> None:
     assert mended(once, shop=shop) == "use ./shop.{Item}\nfn f(o: Item) -> String { o.id }\n"
 
 
-def test_what_comes_later_is_one_error_each_and_silence() -> None:
+def test_a_mistake_in_a_skill_is_told_once_wherever_it_is_used() -> None:
     text = """permission crm.read
 skill polite { instructions "Be polite." }
 model fast {
@@ -209,7 +209,7 @@ agent desk(q: String) -> String
 fn ask() -> String { desk("x") }
 """
     assert [told for told in check(text) if not told.startswith("AEL11")] == [
-        "AEL1002 2:7 `skill polite` is understood and formatted; what it does comes with a later release",
+        "AEL0642 2:7 the skill `polite` has no `version`: what uses it shows which one it was written for",
     ]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 CODES: dict[str, str] = {
-    "AEL1002": "skills come later",
     "AEL1004": "a placement that comes later",
     "AEL1006": "packs that depend on packs come later",
 }

@@ -16,4 +16,6 @@ CODES: dict[str, str] = {
     "AEL1125": "nothing to release",
     "AEL1126": "instructions that forbid a tool",
     "AEL1127": "a node that can call itself",
+    "AEL1128": "a file of instructions with `${` in it",
+    "AEL1129": "a skill that no node of the agent uses",
 }

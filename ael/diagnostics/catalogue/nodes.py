@@ -30,4 +30,11 @@ CODES: dict[str, str] = {
     "AEL0630": "an error that ends a node of one call",
     "AEL0631": "no such service",
     "AEL0632": "an endpoint or key in a program",
+    "AEL0640": "not a skill",
+    "AEL0641": "a skill that uses itself",
+    "AEL0642": "a version of the wrong form",
+    "AEL0643": "a skill that brings nothing",
+    "AEL0644": "a skill that brings what is not granted",
+    "AEL0645": "a skill that the agent does not declare",
+    "AEL0646": "instructions that cannot be read from a file",
 }

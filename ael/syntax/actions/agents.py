@@ -34,7 +34,11 @@ def model_body(c: Context, s: int, e: int, members: list[n.ModelItem]) -> n.Mode
 
 
 def instructions(c: Context, s: int, e: int, template: n.StringLit) -> n.Instructions:
-    return make_instructions(s, e, template)
+    return make_instructions(s, e, template, False)
+
+
+def instructions_from(c: Context, s: int, e: int, path: n.StringLit) -> n.Instructions:
+    return make_instructions(s, e, path, True)
 
 
 def input(c: Context, s: int, e: int, value: n.Expr) -> n.Input:

@@ -228,6 +228,9 @@ def model_body(p: Stream, node: n.ModelBody) -> None:
 def instructions(p: Stream, node: n.Instructions) -> None:
     p.take("instructions")
     p.space()
+    if node.from_file:
+        p.take("from")
+        p.space()
     p.show(node.template)
 
 
