@@ -169,6 +169,51 @@ def test_an_unknown_node_is_told(desk: Ael) -> None:
     assert "did you mean `main`?" in ended.err
 
 
+REWRITES = """
+permission files.write
+permission bank.pay
+
+/// Write a file. Call it first.
+tool write(text: String(max: 400)) -> String(max: 400)
+  needs files.write
+  repeat idempotent
+  extern "ael_rewrites_deployment:write"
+
+/// Pay. Call it last.
+tool pay(n: Int) -> Int
+  needs bank.pay
+  repeat idempotent
+{
+  n
+}
+
+node main(text: String(max: 400)) -> String
+  grants files.write, bank.pay
+{
+  let written = write(text)
+  let paid = pay(5) catch { Denied d => 0 }
+  "${written}: ${paid}"
+}
+"""
+
+
+@pytest.mark.feature("K44", "A4.2")
+def test_a_tool_that_writes_the_deployment_changes_nothing_of_the_run_under_way(ael: Ael) -> None:
+    """What may be done is read once, at the start; what was written holds for whoever starts next, as a person's edit would."""
+    module = "from pathlib import Path\n\n\ndef write(text):\n    return str(Path('deploy.ael').write_text(text))\n"
+    ael.write(
+        {
+            "pack.ael": 'pack desk { extern "ael_rewrites_deployment" }\n',
+            "ael_rewrites_deployment.py": module,
+            "main.ael": REWRITES,
+            "deploy.ael": "deny bank.pay\n",
+        }
+    )
+    assert json.loads(ael("run", ".", "--text", "allow bank.pay, files.write\n", "--quiet").out) == "28: 0"
+    assert (ael.folder / "deploy.ael").read_text(encoding="utf-8") == "allow bank.pay, files.write\n"
+    assert json.loads(ael("run", ".", "--text", "deny bank.pay\n", "--quiet").out) == "14: 5"
+
+
 @pytest.mark.feature("A3.3")
 @pytest.mark.parametrize(
     ("words", "code", "said"),

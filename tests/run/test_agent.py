@@ -96,6 +96,7 @@ def test_four_branches_run_at_once_and_the_others_in_their_order() -> None:
     assert crowd.came == [0, 1, 2, 3, 4, 5]
 
 
+@pytest.mark.feature("A13.6")
 def test_branches_of_branches_share_the_room() -> None:
     """Three branches that each part in two are six, of which four run at once."""
     firsts = ["one", "two", "three"]
@@ -391,6 +392,7 @@ def test_a_branch_bears_the_mark_of_what_it_saw_and_of_nothing_beside_it(first: 
     assert any("look" in source for source in marks["three"]), "after the join it is"
 
 
+@pytest.mark.feature("A11.7")
 def test_a_join_that_nothing_comes_to_is_a_fault_and_no_silence() -> None:
     """The check refuses it; here its word is taken away."""
     unit = compiled(FORK)

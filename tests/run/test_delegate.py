@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
 from ael.run.bindings import Options
 from ael.run.delegate import MAX_LEVEL
+from ael.run.run import Run
 from ael.types.fault import Failure, Fault, FaultKind, Uncertain
 from ael.types.spec import BudgetSpec, ModelSpec
-from tests.run.fakes import call, calls, final, model, said
-from tests.run.helpers import ORDER, code, engine, fault_of, node, parameter, run, tool, uncertain_of, unit, value_of
+from tests.run.fakes import FakeClock, call, calls, final, model, said
+from tests.run.helpers import (
+    ALL,
+    ORDER,
+    code,
+    engine,
+    fault_of,
+    node,
+    parameter,
+    run,
+    tool,
+    uncertain_of,
+    unit,
+    value_of,
+)
 from tests.run.loops import ASK, Body, answers
 
 MODELS = [ModelSpec("main.fast", None, "fast-1"), ModelSpec("main.cheap", None, "cheap-1")]
@@ -105,3 +120,157 @@ def test_how_a_delegate_ends_badly_is_an_error_result_or_the_end() -> None:
     ending_ = uncertain_of(run(engine(made, outer), "answer", ASK))
     assert (ending_.key, ending_.operation) == ("key", "main.pay")
     assert ending_.details["transcript"]
+
+
+@pytest.mark.feature("A2.3", "A2.1")
+def test_a_tool_belongs_to_the_nearest_node_alone() -> None:
+    """Whoever calls it, is called by it, or stands beside it has not its tools: they are not offered there, and a proposal runs nothing."""
+    bodies = {name: Body("done") for name in ("own", "below", "beside")}
+    proposals = [call(name, {}) for name in bodies]
+    outer = model(calls(*proposals, call("delegate__child", {}), call("delegate__sibling", {})), said("done"))
+    child, sibling = model(calls(*proposals), said("done")), model(calls(*proposals), said("done"))
+    made = unit(
+        tools=[tool(name, body) for name, body in bodies.items()],
+        nodes=[
+            node("child", tools=["below"], model="main.cheap"),
+            node("sibling", tools=["beside"], model="main.other"),
+            node("answer", parameter("q"), tools=["own", "child", "sibling"]),
+        ],
+        models=[*MODELS, ModelSpec("main.other", None, "other-1")],
+    )
+    assert value_of(run(engine(made, outer, child, sibling), "answer", ASK)) == "done"
+    offered = {"own": outer, "below": child, "beside": sibling}
+    for name, fake in offered.items():
+        assert [offer.name for offer in fake.conversations[0].spec.tools if not offer.name.startswith("delegate")] == [name]
+        [told] = [one for role, one in fake.conversations[0].messages if role == "answers"]
+        given = {one.call.name: one for one in told}  # type: ignore[attr-defined]
+        assert {tool for tool in bodies if not given[tool].is_error} == {name}
+        assert all(given[tool].content.startswith(f'no tool "{tool}"') for tool in bodies if tool != name)
+    assert [len(body.got) for body in bodies.values()] == [1, 1, 1]
+
+
+@pytest.mark.feature("A2.3", "A4.14")
+def test_what_is_granted_to_a_caller_is_not_granted_to_whom_it_calls() -> None:
+    """Grants shrink on the way down, and nothing is handed down: a node below has what it was granted itself."""
+    body = Body("wrote")
+
+    async def through(k: Any) -> object:
+        return await k.act(0, "main.write", ())
+
+    for grants, fine in ((frozenset({"write"}), True), (frozenset({"read"}), False), (frozenset[str](), False)):
+
+        async def main(k: Any) -> object:
+            return await k.act(0, "main.below", ())
+
+        made = unit(
+            tools=[tool("write", body, permission="write")],
+            nodes=[code("below", through, grants=grants), code("main", main, grants=ALL)],
+        )
+        body.got.clear()
+        outcome = run(engine(made), "main")
+        if fine:
+            assert value_of(outcome) == "wrote"
+        else:
+            assert fault_of(outcome).kind is FaultKind.DENIED
+        assert len(body.got) == fine
+
+
+@pytest.mark.feature("A13.6")
+def test_without_a_word_of_budget_delegations_are_few_however_they_are_nested() -> None:
+    """Each turn asks for five more: what is below draws from the visit at the top, which makes 8 turns and 16 calls and no more."""
+
+    def forever(name: str) -> Any:
+        return model(calls(*[call(f"delegate__{name}", {}, f"c{at}") for at in range(5)]), forever=True)
+
+    visited: list[int] = []
+
+    async def leaf(k: Any) -> str:
+        visited.append(1)
+        return "x"
+
+    made = unit(
+        nodes=[
+            code("leaf", leaf),
+            node("inner", tools=["leaf"], model="main.cheap"),
+            node("answer", parameter("q"), tools=["inner"]),
+        ],
+        models=MODELS,
+    )
+    outer, inner = forever("inner"), forever("leaf")
+    outcome = run(engine(made, outer, inner), "answer", ASK)
+    assert fault_of(outcome).kind is FaultKind.BUDGET_EXHAUSTED
+    assert len(outer.asked) + len(inner.asked) <= 8
+    assert outcome.spent.tool_calls <= 16
+    assert len(visited) <= 16
+
+
+@pytest.mark.feature("K39")
+def test_a_child_whose_time_is_up_is_a_typed_result_and_the_others_go_on() -> None:
+    clock = FakeClock()
+    log: list[str] = []
+
+    async def slow(k: Any) -> object:
+        return await k.act(0, "main.wait", ())
+
+    async def wait(k: Any) -> object:
+        clock.advance(6)
+        try:
+            await asyncio.sleep(3600)
+        finally:
+            log.append("given up")
+
+    async def quick(k: Any) -> str:
+        log.append("went on")
+        return "fine"
+
+    outer = model(calls(*[call(f"delegate__{name}", {}) for name in ("first", "slow", "last")]), said("done"))
+    made = unit(
+        tools=[tool("wait", wait)],
+        nodes=[
+            code("first", quick),
+            code("slow", slow, budget=BudgetSpec(time=5_000)),
+            code("last", quick),
+            node("answer", parameter("q"), tools=["first", "slow", "last"]),
+        ],
+    )
+    assert value_of(run(engine(made, outer, clock=clock), "answer", ASK)) == "done"
+    first, cut, last = answers(outer)
+    assert (first.content, first.is_error, last.content, last.is_error) == ("fine", False, "fine", False)
+    assert (cut.is_error, cut.content.split(":")[0]) == (True, "DeadlineExceeded")
+    assert log == ["went on", "given up", "went on"]
+
+
+@pytest.mark.feature("K39", "B15")
+def test_a_cancel_ends_what_is_innermost_first() -> None:
+    log: list[str] = []
+    begun: list[int] = []
+
+    def around(name: str, target: str) -> Any:
+        async def body(k: Any) -> object:
+            try:
+                return await k.act(0, target, ())
+            finally:
+                log.append(name)
+
+        return body
+
+    async def wait(k: Any) -> object:
+        begun.append(1)
+        try:
+            await asyncio.sleep(3600)
+        finally:
+            await asyncio.sleep(0)
+            log.append("wait")
+
+    async def stop(started: Run) -> None:
+        while not begun:
+            await asyncio.sleep(0)
+        started.cancel("enough")
+
+    made = unit(
+        tools=[tool("wait", wait)],
+        nodes=[code("inner", around("inner", "main.wait")), code("main", around("main", "main.inner"))],
+    )
+    outcome = fault_of(run(engine(made), "main", during=stop))
+    assert outcome.kind is FaultKind.CANCELLED
+    assert log == ["wait", "inner", "main"]
