@@ -20,6 +20,7 @@ from ael.net.tls import unusable
 from ael.project.environment import environment_of
 from ael.project.placements import PlacementBinding
 from ael.project.program import Opened
+from ael.project.queues import QueueBinding
 from ael.run.breaker import Thresholds
 from ael.run.placement import Placement
 from ael.run.ports import Clock
@@ -45,6 +46,9 @@ def bind_placements(
         if name not in wanted:
             continue
         policy = Policy(binding.connect / 1000, binding.concurrent, Thresholds(binding.failures, binding.cooldown / 1000))
+        if isinstance(binding, QueueBinding):
+            found[name] = _queue(opened, name, binding, policy, secrets, clock)
+            continue
         if binding.kind != "process":
             given = None if binding.token is None else secrets.get(binding.token)
             found[name] = (_https if binding.kind == "https" else _grpc)(opened, name, binding, policy, given, clock)
@@ -57,6 +61,13 @@ def bind_placements(
             places, own = Peers(peers[name], policy.connect), token
         found[name] = Remote(_wire(opened, name, binding), places, policy, token=own, clock=clock, protocol="process")
     return found
+
+
+def _queue(opened: Opened, name: str, binding: QueueBinding, policy: Policy, secrets: Secrets, clock: Clock) -> Placement:
+    # Loaded here: without a queue there is no code for it in the program.
+    bind = import_module("ael.hosting.queues").bind_queue
+    tls = _tls(name, binding, Path(opened.deployment.folder))
+    return cast(Placement, bind(opened, name, binding, policy, secrets, tls, clock))
 
 
 def _https(opened: Opened, name: str, binding: PlacementBinding, policy: Policy, token: Secret | None, clock: Clock) -> Placement:

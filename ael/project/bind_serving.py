@@ -8,7 +8,7 @@ from typing import Any
 
 from ael.check.basis import short
 from ael.data import replace
-from ael.project.bind_service import WIRE_SERVICE
+from ael.project.bind_options import WIRE_SERVICE
 from ael.project.bind_state import ProgramState, argument, construct, declared_node, dotted, matching, permissions, subject, value
 from ael.project.bind_tenant import period_of, shared_budget
 from ael.project.form import FORMS, text_of

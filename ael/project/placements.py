@@ -19,7 +19,7 @@ class PlacementBinding:
     `concurrent`: calls under way at once. `node`: the qualified name of what is visited along an edge; None for services and nodes.
     """
 
-    kind: Literal["https", "grpc", "process"]
+    kind: Literal["https", "grpc", "process", "nats", "postgres"]
     url: str = ""
     token: str | None = None
     authority: str | None = None

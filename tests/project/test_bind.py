@@ -236,7 +236,7 @@ def test_lines(tmp_path: Path, line: str, field: str, value: Any) -> None:
         ("tool close_order repeat never", "AEL0817", "a deployment may give a tool a time limit and an approval"),
         ('model fast = openai("m", key: secret("K"))', "AEL0831", "the deployment has no secret `K`"),
         ('model fast = recorded("f", inner: openai("m", key: secret("K")))', "AEL0831", "the deployment has no secret `K`"),
-        ('service Clock = nats("nats://a.example")', "AEL1004", "the placement `nats(…)` is read and formatted"),
+        ('service Clock = nats("nats://a.example/x")', "AEL0850", "NATS is reached by a host and a port alone"),
         ('service Clock = grpc("https://a.example")', "AEL0850", "gRPC is reached by a host and a port alone"),
         ('service Clock = grpc("a.example")', "AEL0850", "gRPC is reached by a host and a port alone"),
         ('service Clock = grpc("a.example:0")', "AEL0850", "`a.example:0` is no host"),

@@ -3,6 +3,5 @@
 from __future__ import annotations
 
 CODES: dict[str, str] = {
-    "AEL1004": "a placement that comes later",
-    "AEL1006": "packs that depend on packs come later",
+    "AEL1004": "a log sink that comes later",
 }
