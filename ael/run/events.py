@@ -190,6 +190,17 @@ class FellBack:
 
 
 @dataclass(frozen=True, slots=True)
+class StoreChanged:
+    """A store was written: `operation` is `put` or `remove`, `key` which entry; what stands there is told nobody."""
+
+    run: str
+    path: str
+    store: str
+    operation: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
 class Logged:
     """`log(x)` of the program."""
 
@@ -217,5 +228,6 @@ Event: TypeAlias = (
     | ApprovalDecided
     | Retried
     | FellBack
+    | StoreChanged
     | Logged
 )

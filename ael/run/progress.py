@@ -53,6 +53,7 @@ _FORMS: Mapping[str, _Form] = {
     "approval_decided": _Form(e.ApprovalDecided, ("path", "tool", "approved"), ("by",)),
     "retried": _Form(e.Retried, ("path", "target", "attempt", "wait"), ("reason",)),
     "fell_back": _Form(e.FellBack, ("path", "model", "to"), ("reason",)),
+    "store_changed": _Form(e.StoreChanged, ("path", "store", "operation"), ("key",)),
     "logged": _Form(e.Logged, (), ("path", "text"), hidden=True, content=True),
 }
 """Name on the wire -> form. `run_finished` does not cross: a call ends with its ending."""
@@ -174,8 +175,8 @@ _READ: Mapping[str, Callable[[object], object]] = {
     **dict.fromkeys(
         ("entry", "path", "node", "ending", "agent", "edge", "model", "stop", "tool", "spender", "limit", "target"), _name
     ),
-    **dict.fromkeys(("to", "by", "level"), _name),
-    **dict.fromkeys(("detail", "reason"), _words),
+    **dict.fromkeys(("to", "by", "level", "store", "operation"), _name),
+    **dict.fromkeys(("detail", "reason", "key"), _words),
     "text": _text,
     **dict.fromkeys(("turn", "percent", "attempt"), _count),
     **dict.fromkeys(("seconds", "done", "wait"), _number),
@@ -186,5 +187,5 @@ _READ: Mapping[str, Callable[[object], object]] = {
     "usage": _usage,
     "cost": _cost,
 }
-_ABSENT: Mapping[str, object] = {"detail": "", "reason": "", "by": "", "text": "", "usage": {}}
+_ABSENT: Mapping[str, object] = {"detail": "", "reason": "", "by": "", "text": "", "key": "", "usage": {}}
 """What stands for a field of the operator's that was kept back."""

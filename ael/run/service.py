@@ -12,10 +12,12 @@ from ael.journal.entry import Kind
 from ael.lower.unit import Code
 from ael.run.call import CallPlan
 from ael.run.codec import InputCodec, ValueCodec, digest
+from ael.run.events import StoreChanged
 from ael.run.frame import RunFrame
 from ael.run.gate import bad_arguments, permission
 from ael.run.permission import Rights
 from ael.run.ports import StorePort
+from ael.run.run import Run
 from ael.run.scope import Scope
 from ael.run.step import Step
 from ael.run.tool import DEPTH, size_limit, time_limit
@@ -172,12 +174,12 @@ class StorePlan(Serving):
         self._entries = world.codecs.limits.entries
 
     def body(self, scope: Scope, path: str, depth: int, step: Step, arguments: dict[str, object]) -> Coroutine[Any, Any, object]:
-        return self._act(scope.run.tenant, step, arguments)
+        return self._act(scope.run, path, step, arguments)
 
-    async def _act(self, tenant: str, step: Step, arguments: dict[str, object]) -> object:
+    async def _act(self, run: Run, path: str, step: Step, arguments: dict[str, object]) -> object:
         if self._port is None:
             raise Fault(FaultKind.UNAVAILABLE, f"the store of `{self.short}` is bound to nothing", final=True)
-        port = self._port.of(tenant)
+        port = self._port.of(run.tenant)
         key = str(arguments.get("key", ""))
         # A body that is tried again may write something else in the same place: only the same write again is left out.
         token = f"{step.key}-{step.digest[:16]}"
@@ -189,9 +191,13 @@ class StorePlan(Serving):
                 return await port.get(key) is not None
             case "put":
                 await port.put(key, self._codec.encode(arguments.get("value")), token)
+                self._tell(run, path, key)
                 return None
             case "remove":
-                return await port.remove(key, token)
+                was_there = await port.remove(key, token)
+                if was_there:
+                    self._tell(run, path, key)
+                return was_there
             case _:
                 rows = await port.entries(self._entries + 1)
                 if len(rows) > self._entries:
@@ -199,6 +205,11 @@ class StorePlan(Serving):
                         FaultKind.TOO_LARGE, f"`{self.short}` has more than the {self._entries:,} entries that a map may have"
                     )
                 return {name: self._decoded(name, value) for name, value in rows}
+
+    def _tell(self, run: Run, path: str, key: str) -> None:
+        if run.listening:
+            store = self.short.rpartition(".")[0]
+            run.emit(StoreChanged(run.id, path, store, self._operation, run.world.masker.text(key)))
 
     def _decoded(self, key: str, value: object) -> object:
         try:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ from ael.hosting.secrets import Secrets
 from ael.project.deployment import Deployment
 from ael.project.logs import OtlpBinding, traces_of
 from ael.types.value import Secret
-from tests.cli.conftest import Ael, ael
+from tests.cli.conftest import Ael, ael, clean_environment
 from tests.observe.test_otlp import Collector, collector, told
 from tests.observe.test_page import checked
 from tests.programs import open_files
@@ -204,6 +206,22 @@ def test_one_flag_sends_them_where_the_variables_say(ael: Ael, collector: Collec
     [tool] = [span for span in collector.spans if span.name == "execute_tool save"]
     assert told(tool)["gen_ai.tool.call.result"] == '"saved again"'
     assert (collector.headers[0]["authorization"], collector.headers[0]["x-a"]) == ("Bearer abc-def", "1")
+
+
+@pytest.mark.feature("A16.4")
+def test_nothing_of_it_is_loaded_where_nobody_asks_for_it(ael: Ael, tmp_path: Path) -> None:
+    """Off by default, and at no cost: also where the variables of a collector are set."""
+    ael.write({"main.ael": NOTES})
+    code = (
+        "import sys; from ael.cli.main import main\n"
+        "code = main(['run', 'main.ael', '--text', 'hello', '--quiet'])\n"
+        "print(code, sorted(m for m in sys.modules if m.startswith(('opentelemetry', 'google', 'ael.observe.otlp'))))"
+    )
+    environment = clean_environment(tmp_path) | {ENDPOINT: "http://127.0.0.1:9"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ael.folder, env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "0 []"
 
 
 def test_a_collector_that_is_not_there_is_told_of_once(ael: Ael) -> None:

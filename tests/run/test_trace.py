@@ -12,14 +12,40 @@ from urllib.parse import quote
 import pytest
 
 from ael.run.bindings import Options
-from ael.run.events import NodeStarted, Partial, RunFinished, RunStarted, Text, ToolStarted, TurnFinished
+from ael.run.events import (
+    NodeStarted,
+    Partial,
+    RunFinished,
+    RunStarted,
+    StoreChanged,
+    Text,
+    ToolFinished,
+    ToolStarted,
+    TurnFinished,
+)
 from ael.run.ports import ModelError, ModelErrorKind, Span
 from ael.run.run import Feed
+from ael.run.store import MemoryStore
 from ael.run.trace import Masker, SpanList, child_of, trace_parent
 from ael.types.fault import Failure, Fault, FaultKind
+from ael.types.spec import StoreSpec
 from ael.types.value import Secret
-from tests.run.fakes import call, calls, final, model, said
-from tests.run.helpers import ORDER, Collected, code, engine, fault_of, node, operation, parameter, run, tool, unit, value_of
+from tests.run.fakes import FakeClock, call, calls, final, model, said
+from tests.run.helpers import (
+    ORDER,
+    TEXT,
+    Collected,
+    code,
+    engine,
+    fault_of,
+    node,
+    operation,
+    parameter,
+    run,
+    tool,
+    unit,
+    value_of,
+)
 from tests.run.loops import ASK, Body
 
 
@@ -234,6 +260,38 @@ def test_events_follow_nested_nodes_from_the_start_to_the_end() -> None:
     assert [event.path for event in events if isinstance(event, NodeStarted)] == ["main", "main/answer@0"]
     assert [event.text for event in events if isinstance(event, Text)] == ["hi"]
     assert [event.usage.total for event in events if isinstance(event, TurnFinished)] == [15]
+
+
+@pytest.mark.feature("A16.5")
+def test_tools_tell_how_long_they_took_and_stores_what_changed_in_them() -> None:
+    clock = FakeClock()
+
+    async def keep(k: Any) -> str:
+        clock.advance(2)
+        await k.act(0, "main.notes.get", ("a",))
+        await k.act(1, "main.notes.put", ("a", "text"))
+        await k.act(2, "main.notes.remove", ("nothing",))
+        await k.act(3, "main.notes.remove", ("a",))
+        return "kept"
+
+    fake = model(calls(call("keep", {}), text="I keep it."), said("done"))
+    events = Collected()
+    made = unit(
+        tools=[tool("keep", keep, permission="write")],
+        nodes=[node("answer", parameter("q"), tools=["keep"])],
+        stores=[StoreSpec("main.notes", TEXT, "write")],
+    )
+    bound = engine(made, fake, clock=clock, stores={"main.notes": MemoryStore()})
+    assert value_of(run(bound, "answer", ASK, Options(caller="c", on_event=events))) == "done"
+    [started], [finished] = events.of(ToolStarted), events.of(ToolFinished)
+    assert (started.path, started.tool) == (finished.path, finished.tool) == ("answer/turn1/call1", "keep")
+    assert (finished.ending, finished.seconds) == ("value", 2.0)
+    assert [event.text for event in events.of(Text)] == ["I keep it.", "done"]
+    changes = [(event.path, event.store, event.operation, event.key) for event in events.of(StoreChanged)]
+    assert changes == [
+        ("answer/turn1/call1/notes.put@1", "notes", "put", "a"),
+        ("answer/turn1/call1/notes.remove@3", "notes", "remove", "a"),
+    ], "reading changes nothing, nor does removing what is not there; what was written is told nobody"
 
 
 @pytest.mark.feature("B1")
