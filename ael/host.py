@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from types import TracebackType
+from types import ModuleType, TracebackType
 
+from ael.check.packs import pack_of
 from ael.hosting.failure import HostError
 from ael.hosting.logs import Exporter, open_logs
 from ael.hosting.models import bind_model, bind_models, model_name, prices_of, short_name, tenants_own
@@ -230,15 +231,17 @@ def _externs(
 ) -> dict[str, Callable[..., object]]:
     """The Python functions behind `extern` tools. Raises `HostError` before anything runs (feature A1.18)."""
     found = dict(given)
-    root = str(opened.project.root.resolve())
     for name, spec in opened.program.tools.items():
         if spec.extern is None or name not in names or name in found:
             continue
         module, _, function = spec.extern.partition(":")
-        if root not in sys.path:
-            sys.path.insert(0, root)
+        pack = opened.project.packs.get(pack_of(opened.program.packs, name))
+        root = (pack.pack.root if pack is not None else opened.project.root).resolve()
+        if str(root) not in sys.path and (pack is None or not pack.resolved.installed):
+            # The program's own modules come before those of the packs that it depends on.
+            sys.path.insert(0 if pack is None else 1, str(root))
         try:
-            target = getattr(import_module(module), function)
+            target = getattr(_own_module(module, root), function)
         except Exception as error:  # the module is the user's: whatever it does on import is told, not thrown
             reason = f"{type(error).__name__}: {error}"
             raise HostError("AEL0832", f"the tool `{short_name(name)}` has no implementation `{spec.extern}`: {reason}") from None
@@ -246,3 +249,14 @@ def _externs(
             raise HostError("AEL0832", f"the tool `{short_name(name)}` has no implementation: `{spec.extern}` is no function")
         found[name] = target
     return found
+
+
+def _own_module(name: str, root: Path) -> ModuleType:
+    """A Python module, from the pack in `root` where that has one of this name. Raises `ImportError` for another pack's."""
+    module = import_module(name)
+    first = name.partition(".")[0]
+    file = getattr(sys.modules[first], "__file__", None)
+    own = (root / f"{first}.py").is_file() or (root / first / "__init__.py").is_file()
+    if own and (file is None or not Path(file).resolve().is_relative_to(root)):
+        raise ImportError(f"Python has loaded another module `{first}`, {file}; two packs need modules of different names")
+    return module

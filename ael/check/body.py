@@ -9,6 +9,7 @@ from ael.check.enter import enter, parameters_of
 from ael.check.exhaustive import TooLarge
 from ael.check.failure import check_model_node, short
 from ael.check.kind import BOOL, STRING
+from ael.check.module import far_service
 from ael.check.program import Local
 from ael.check.sign import UNCERTAIN
 from ael.syntax import nodes as n

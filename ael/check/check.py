@@ -18,6 +18,7 @@ from ael.check.expression import HANDLERS
 from ael.check.facts import establish
 from ael.check.mcp import declare_servers
 from ael.check.module import link, warn_unused
+from ael.check.packs import ALONE, Packs, foreign
 from ael.check.program import CheckedModule, CheckedProgram
 from ael.check.sign import Signer
 from ael.diagnostics.diagnostic import Bag
@@ -36,14 +37,18 @@ def check_program(
     remote: frozenset[str] = frozenset(),
     pins: Pins = MappingProxyType({}),
     texts: Mapping[tuple[str, str], Source] = MappingProxyType({}),
+    packs: Packs = ALONE,
 ) -> CheckedProgram | None:
     """Check a program. All problems of all modules go to the bag; None when the bag holds an error.
 
     `extern_allowed` are the Python modules that the pack lets `extern` name, `uses` its optional packages, `remote` the services
     (qualified) that the deployment binds outside of the program, `pins` what `ael.lock` keeps of MCP servers, `texts` the text
-    files that instructions are read from (by module and path as written).
+    files that instructions are read from (by module and path as written), `packs` those that the program is made of; advice about
+    others than its own is theirs, and not told.
     """
-    collected = Collected({name: ModuleScope(name, tree) for name, tree in modules.items()}, main, extern_allowed, uses, texts=texts)
+    collected = Collected(
+        {name: ModuleScope(name, tree) for name, tree in modules.items()}, main, extern_allowed, uses, packs=packs, texts=texts
+    )
     declare(collected, bag)
     link(collected, bag)
     declare_servers(collected, bag, pins)
@@ -58,6 +63,7 @@ def check_program(
     facts = establish(collected, bag, remote=remote)
     for scope in collected.modules.values():
         warn_unused(scope, bag)
+    bag.hush(scope.source for scope in collected.modules.values() if foreign(packs, scope.name))
     if bag.errors:
         return None
     return CheckedProgram(
@@ -85,6 +91,7 @@ def check_program(
         constants=collected.constants,
         digest=digest(modules, collected),
         servers={name: server.spec for name, server in collected.servers.items()},
+        packs=packs,
     )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Literal, TypeAlias
 
+from ael.check.packs import ALONE, Packs
 from ael.check.program import Tables
 from ael.data import dataclass, field
 from ael.source import Source
@@ -88,12 +89,13 @@ class Collected:
     modules: dict[str, ModuleScope]
     main: str
     extern_allowed: frozenset[str] = frozenset()
+    """The Python modules that the program's own pack lets `extern` name."""
     uses: frozenset[str] = frozenset()
     symbols: dict[str, Symbol] = field(default_factory=dict)
     """By qualified name, in source order; operations as `module.Service.operation`. Providers and their functions, which may have the
     names of the service and its operations, under `provide module.Provide` and `provide module.Provide.function`."""
     permissions: dict[str, Symbol] = field(default_factory=dict)
-    """By the name as written (`orders.read`): they have one namespace in the pack."""
+    """By the name in the whole program (`orders.read`, `refunds.orders.refund`): they have one namespace in their pack."""
     roles: dict[str, Symbol] = field(default_factory=dict)
     definitions: dict[str, Definition] = field(default_factory=dict)
     signatures: dict[str, Signature] = field(default_factory=dict)
@@ -101,6 +103,7 @@ class Collected:
     holds `Uncertain` where the declaration says so, by its `fails` or, for tools and operations, by their `repeat`; effects are still
     empty."""
     constants: dict[str, object] = field(default_factory=dict)
+    packs: Packs = field(default_factory=lambda: ALONE)
     texts: Mapping[tuple[str, str], Source] = field(default_factory=dict)
     """The text files that instructions are read from, by module and path as written (`instructions from "refunds.md"`)."""
     servers: dict[str, Server] = field(default_factory=dict)

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from ael.check.collect import Collected, Kind, ModuleScope, Server, Symbol
 from ael.check.mcp_setting import server_spec
+from ael.check.packs import pack_of
 from ael.diagnostics.diagnostic import Bag, Label, Place
 from ael.source import Source
 from ael.syntax import nodes as n
@@ -155,7 +156,14 @@ def _twice(name: n.Name, what: str, first: Symbol, source: Source, bag: Bag) -> 
 def _in_namespace(
     into: dict[str, Symbol], kind: Kind, node: n.PermissionDecl | n.RoleDecl, scope: ModuleScope, collected: Collected, bag: Bag
 ) -> None:
-    text = node.path.text
+    packs = collected.packs
+    head = node.path.parts[0].text
+    own = pack_of(packs, scope.name)
+    if len(node.path.parts) > 1 and (head in packs if not own else head in packs[own].depends):
+        message = f"the {kind} `{node.path.text}` has the name of the pack `{head}` in front, whose own {kind}s are called so"
+        bag.report("AEL0825", message, scope.source, node.path.span)
+        return
+    text = f"{own}.{node.path.text}" if own else node.path.text
     if (first := into.get(text)) is not None and first.node is not None:
         other = collected.modules[first.module].source
         labels = (Label(Place(other, name_of(first.node).span), "first declared here"),)

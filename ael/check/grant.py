@@ -7,6 +7,7 @@ from collections.abc import Container
 from ael.check.basis import Context, listed, short
 from ael.check.collect import ModuleScope, Symbol
 from ael.check.effect import Graph, Use
+from ael.check.packs import holder, pack_of, shared_name, written_name
 from ael.check.permission import named
 from ael.check.repeat import insertion, through
 from ael.diagnostics.diagnostic import Edit, Fix, Label, Place
@@ -104,6 +105,36 @@ def provider(
             context.report("AEL0511", message, module, first.node, labels=labels, notes=notes, fix=fix)
 
 
+def held_for_others(
+    context: Context, scope: ModuleScope, graph: Graph, needs: dict[str, str | None], decl: n.ProvideDecl
+) -> None:
+    """What a provider of a dependency does in other packs is included in the operation's permission, which its callers are granted.
+
+    Its own permissions are its own matter; those of others are the program's to give, and the program grants the operation's alone.
+    `needs`: function of the provider -> permission of its operation.
+    """
+    packs = context.collected.packs
+    own = pack_of(packs, scope.name)
+    if not own:
+        return
+    mine = frozenset(name for name in context.permissions if holder(packs, name) == own)
+    for key, permission in needs.items():
+        given = context.closure(frozenset({permission})) if permission is not None else frozenset[str]()
+        for name, chain in _beyond(context, graph, key, mine | given):
+            if name not in context.permissions:
+                continue
+            module, first = chain[0]
+            operation = key.rpartition(".")[2]
+            holds = f"`{written_name(packs, scope.name, permission)}`" if permission is not None else "nothing"
+            message = (
+                f"`{operation}` needs {holds} of its callers, and its provider calls `{short(chain[-1][1].name)}` of another pack, "
+                f"which needs `{name}`"
+            )
+            labels = (*through(context, chain[1:]), *needed_at(context, chain[-1][1], name))
+            note = f"say that whoever may call it may do that too: `permission … includes {name}`"
+            context.report("AEL0827", message, module, first.node, labels=labels, notes=(note,))
+
+
 def unused(context: Context, scope: ModuleScope, graph: Graph, key: str, clause: n.Grants | None) -> None:
     """Advice: a grant that nothing uses (least privilege)."""
     unit = graph.units.get(key)
@@ -111,7 +142,7 @@ def unused(context: Context, scope: ModuleScope, graph: Graph, key: str, clause:
         return
     used = graph.names(unit.total)
     for path in clause.permissions:
-        spec = context.permissions.get(path.text)
+        spec = context.permissions.get(shared_name(context.collected.packs, scope.name, path.text))
         if spec is not None and not spec.includes & used:
             message = f"`{path.text}` is granted, and nothing here needs it"
             context.warn("AEL1123", message, scope.name, path, notes=("what is not granted cannot be misused",))
@@ -130,7 +161,8 @@ def needed_at(context: Context, use: Use, permission: str | None = None) -> tupl
         if isinstance(clause, n.Needs):
             return (context.label(symbol.module, clause, f"`{short(symbol.name)}` needs it"),)
         if isinstance(clause, n.Grants):
-            paths = [path for path in clause.permissions if path.text == permission]
+            packs = context.collected.packs
+            paths = [path for path in clause.permissions if shared_name(packs, symbol.module, path.text) == permission]
             return (context.label(symbol.module, paths[0] if paths else clause, f"`{short(symbol.name)}` is granted it"),)
     return ()
 

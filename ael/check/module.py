@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from pathlib import PurePosixPath
 
 from ael.check.collect import Collected, Kind, ModuleScope, Symbol
 from ael.check.declare import LANGUAGE, WORDS, name_of
+from ael.check.packs import absent, pack_of, private, resolve, spelled
 from ael.check.suggest import did_you_mean
 from ael.diagnostics.diagnostic import Bag, Edit, Fix, Label, Place, Severity
 from ael.source import Span
@@ -18,23 +18,6 @@ from ael.syntax import nodes as n
 
 NOTHING_KNOWN = Symbol("unknown", "")
 """What a name means after a mistake that was reported where it was made."""
-
-
-def resolve(path: str, user: str) -> str | None:
-    """The name of the module that `use path` means in the module `user`; None when it leaves the pack or has no meaning."""
-    if path.startswith("std/"):
-        return path
-    if not path.startswith("."):
-        return None
-    parts = list(PurePosixPath(user).parent.parts)
-    for part in PurePosixPath(path).parts:
-        if part == "..":
-            if not parts:
-                return None
-            parts.pop()
-        elif part != ".":
-            parts.append(part)
-    return "/".join(parts) if parts else None
 
 
 def link(collected: Collected, bag: Bag) -> None:
@@ -46,9 +29,12 @@ def link(collected: Collected, bag: Bag) -> None:
 
 
 def _use(use: n.Use, scope: ModuleScope, collected: Collected, bag: Bag) -> None:
-    name = resolve(use.module, scope.name)
+    name = resolve(use.module, scope.name, collected.packs)
     target = collected.modules.get(name) if name is not None else None
-    if target is None and not bag.told(scope.source, use.module_span):
+    if target is not None and private(target.name) and _apart(collected, scope, target):
+        _kept(use, scope, target, bag)
+        target = None
+    elif target is None and not _told(use, scope, collected, bag):
         # the loader has told it when it looked for a file
         bag.report("AEL0802", f"there is no module `{use.module}`", scope.source, use.module_span)
     if not use.names:
@@ -56,16 +42,36 @@ def _use(use: n.Use, scope: ModuleScope, collected: Collected, bag: Bag) -> None
         _bring(alias, use, Symbol("module", target.name, target.name) if target else NOTHING_KNOWN, scope, bag)
         return
     for item in use.names:
-        symbol = NOTHING_KNOWN if target is None else _imported(item, use, target, scope, bag)
+        symbol = NOTHING_KNOWN if target is None else _imported(item, use, target, scope, collected, bag)
         _bring((item.alias or item.name).text, item, symbol, scope, bag)
 
 
-def _imported(item: n.UseName, use: n.Use, target: ModuleScope, scope: ModuleScope, bag: Bag) -> Symbol:
+def _told(use: n.Use, scope: ModuleScope, collected: Collected, bag: Bag) -> bool:
+    packs = collected.packs
+    return absent(packs, pack_of(packs, scope.name), use.module.partition("/")[0]) or bag.told(scope.source, use.module_span)
+
+
+def _apart(collected: Collected, one: ModuleScope, other: ModuleScope) -> bool:
+    return pack_of(collected.packs, one.name) != pack_of(collected.packs, other.name)
+
+
+def _kept(use: n.Use, scope: ModuleScope, target: ModuleScope, bag: Bag) -> None:
+    """A module that its pack keeps to itself is not there for other packs."""
+    pack = target.name.partition("/")[0]
+    labels = (Label(Place(target.source, Span(0, 0)), "this module"),)
+    message = f"the module `{target.name}` is for the pack `{pack}` alone: its name has a part that begins with `_`"
+    bag.report("AEL0823", message, scope.source, use.module_span, labels=labels)
+
+
+def _imported(
+    item: n.UseName, use: n.Use, target: ModuleScope, scope: ModuleScope, collected: Collected, bag: Bag
+) -> Symbol:
     text = item.name.text
     symbol = target.names.get(text)
     if symbol is None or text in target.imports:
         if not broken(target, text):
-            known = [k for k in target.names if k not in target.imports]
+            apart = _apart(collected, scope, target)
+            known = [k for k, s in target.names.items() if k not in target.imports and (s.public or not apart)]
             end, fix = did_you_mean(text, known, scope.source, item.name.span)
             bag.report("AEL0205", f"the module `{use.module}` has no `{text}`{end}", scope.source, item.name.span, fix=fix)
         return NOTHING_KNOWN
@@ -76,7 +82,9 @@ def _imported(item: n.UseName, use: n.Use, target: ModuleScope, scope: ModuleSco
         doc = getattr(symbol.node, "doc", None)
         if isinstance(doc, n.Doc):
             start = doc.span.end + re.match(r"\s*", target.source.text[doc.span.end :]).end()  # type: ignore[union-attr]
-        fix = Fix("make it `pub`", (Edit(Place(target.source, Span(start, start)), "pub "),))
+        # What another pack shows is its own matter.
+        edit = Edit(Place(target.source, Span(start, start)), "pub ")
+        fix = None if _apart(collected, scope, target) else Fix("make it `pub`", (edit,))
         message = f"`{text}` is not `pub`, so only `{target.name}` sees it"
         bag.report("AEL0206", message, scope.source, item.name.span, labels=(label,), fix=fix)
     return symbol
@@ -146,6 +154,16 @@ def find(collected: Collected, scope: ModuleScope, path: n.Path) -> Symbol | Non
     return symbol
 
 
+def far_service(collected: Collected, scope: ModuleScope, node: n.ProvideDecl) -> Symbol | None:
+    """What `provide refunds/orders.Orders` names, if another module shows it."""
+    name = resolve(node.module or "", scope.name, collected.packs)
+    symbol = collected.symbols.get(f"{name}.{node.service.text}")
+    if symbol is None or name is None or name == scope.name:
+        return symbol
+    hidden = private(name) and _apart(collected, scope, collected.modules[name])
+    return symbol if symbol.public and not hidden else None
+
+
 def server_member(collected: Collected, owner: Symbol, name: str) -> Symbol | None:
     """What an MCP server has under a name: a tool, resource or prompt that its block uses, or a type of theirs.
 
@@ -202,14 +220,11 @@ def _importable(collected: Collected, scope: ModuleScope, text: str, wanted: fro
         if other is scope or symbol is None or not symbol.public or symbol.kind not in wanted or text in other.imports:
             continue
         for node in scope.tree.declarations:
-            if isinstance(node, n.Use) and resolve(node.module, scope.name) == other.name and node.names:
+            if isinstance(node, n.Use) and resolve(node.module, scope.name, collected.packs) == other.name and node.names:
                 last = node.names[-1].span.end
                 return node.module, Edit(Place(scope.source, Span(last, last)), f", {text}")
-        if other.name.startswith("std/"):
-            path = other.name
-        elif "/" not in scope.name:
-            path = f"./{other.name}"
-        else:
+        path = spelled(other.name, scope.name, collected.packs)
+        if path is None:
             continue
         first = next((d for d in scope.tree.declarations if isinstance(d, n.Use)), None)
         start = first.span.start if first else (scope.tree.doc.span.end + 1 if scope.tree.doc else 0)

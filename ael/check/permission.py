@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ael.check.basis import Context, suggestion
 from ael.check.collect import ModuleScope
+from ael.check.packs import absent, holder, pack_of, shared_name, written_name
 from ael.syntax import nodes as n
 from ael.types.spec import PermissionSpec, RoleSpec
 
@@ -31,8 +32,9 @@ def _includes(
 ) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for path in node.includes:
-        if path.text in known:
-            found[path.text] = None
+        name = shared_name(context.collected.packs, scope.name, path.text)
+        if name in known and _known_to(context, scope, name):
+            found[name] = None
         else:
             unknown_permission(context, scope, path, list(known))
     return tuple(found)
@@ -40,24 +42,47 @@ def _includes(
 
 def unknown_permission(context: Context, scope: ModuleScope, path: n.Path, known: list[str]) -> None:
     """Report a permission that nothing declares."""
-    hint, fix = suggestion(scope.source, path.span, path.text, known)
+    if _of_absent(context, scope, path):
+        return
+    hint, fix = suggestion(scope.source, path.span, path.text, _seen(context, scope, known))
     notes = () if fix else (f"declare it: `permission {path.text}`",)
     context.report("AEL0501", f"no permission `{path.text}` is declared{hint}", scope.name, path, notes=notes, fix=fix)
 
 
 def named(context: Context, scope: ModuleScope, path: n.Path) -> str | None:
     """The permission that a clause names, or None, reported."""
-    if path.text in context.permissions:
-        return path.text
+    name = shared_name(context.collected.packs, scope.name, path.text)
+    if name in context.permissions and _known_to(context, scope, name):
+        return name
     unknown_permission(context, scope, path, list(context.permissions))
     return None
 
 
+def _known_to(context: Context, scope: ModuleScope, name: str) -> bool:
+    """Whether a pack sees the permission or role of this name in the program: its own, and those of the packs that it depends on."""
+    packs = context.collected.packs
+    own, other = pack_of(packs, scope.name), holder(packs, name)
+    return own == other or other in packs[own].depends
+
+
+def _of_absent(context: Context, scope: ModuleScope, path: n.Path) -> bool:
+    packs = context.collected.packs
+    return absent(packs, pack_of(packs, scope.name), path.parts[0].text)
+
+
+def _seen(context: Context, scope: ModuleScope, names: list[str]) -> list[str]:
+    """Those of the names that a module sees, as it writes them."""
+    return [written_name(context.collected.packs, scope.name, name) for name in names if _known_to(context, scope, name)]
+
+
 def role(context: Context, scope: ModuleScope, path: n.Path) -> str | None:
     """The role that a clause names, or None, reported."""
-    if path.text in context.roles:
-        return path.text
-    hint, fix = suggestion(scope.source, path.span, path.text, list(context.roles))
+    name = shared_name(context.collected.packs, scope.name, path.text)
+    if name in context.roles and _known_to(context, scope, name):
+        return name
+    if _of_absent(context, scope, path):
+        return None
+    hint, fix = suggestion(scope.source, path.span, path.text, _seen(context, scope, list(context.roles)))
     notes = () if fix else (f"declare it: `role {path.text}`; the deployment says who has it",)
     context.report("AEL0504", f"no role `{path.text}` is declared{hint}", scope.name, path, notes=notes, fix=fix)
     return None
@@ -93,7 +118,8 @@ def _close(
 
 def _cycle(context: Context, names: list[str], places: dict[str, tuple[ModuleScope, n.PermissionDecl]]) -> None:
     scope, node = places[names[-2]]
-    spot = next((path for path in node.includes if path.text == names[-1]), node.path)
+    packs = context.collected.packs
+    spot = next((path for path in node.includes if shared_name(packs, scope.name, path.text) == names[-1]), node.path)
     shown = " → ".join(f"`{name}`" for name in names)
     message = f"`{names[-1]}` includes itself: {shown}"
     labels = tuple(context.label(places[name][0].name, places[name][1].path, "part of the cycle") for name in names[:-2])

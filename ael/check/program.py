@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
+from ael.check.packs import ALONE, Packs
 from ael.data import dataclass, field
 from ael.syntax import nodes as n
 from ael.types.agent import EdgeSpec
@@ -174,3 +175,5 @@ class CheckedProgram:
     skills: Mapping[str, SkillSpec] = field(default_factory=dict)
     servers: Mapping[str, ServerSpec] = field(default_factory=dict)
     """MCP servers by the qualified name of their declaration; what is used of them is among `tools`."""
+    packs: Packs = field(default_factory=lambda: ALONE)
+    """The packs that it is made of."""

@@ -7,7 +7,8 @@ from ael.check import grant, repeat
 from ael.check.basis import Context, names_of, short, suggestion
 from ael.check.collect import ModuleScope, Symbol
 from ael.check.effect import Graph
-from ael.check.module import find, kind_text
+from ael.check.module import far_service, find, kind_text
+from ael.check.packs import pack_of
 from ael.check.permission import doc, named
 from ael.data import dataclass
 from ael.syntax import nodes as n
@@ -87,10 +88,7 @@ def _provide(context: Context, scope: ModuleScope, symbol: Symbol, node: n.Provi
 def service_of(context: Context, scope: ModuleScope, node: n.ProvideDecl) -> Symbol | None:
     """The service that a provider implements, or None where none is known."""
     collected = context.collected
-    if node.module is not None:
-        symbol = collected.symbols.get(f"{node.module}.{node.service.text}")
-    else:
-        symbol = find(collected, scope, node.service)
+    symbol = far_service(collected, scope, node) if node.module is not None else find(collected, scope, node.service)
     if symbol is not None and symbol.kind == "service":
         return symbol
     if symbol is None or symbol.kind != "unknown":
@@ -116,6 +114,13 @@ def check(context: Context, graph: Graph, draft: ProvideDraft, operations: dict[
     scope, node = draft.scope, draft.node
     keys = list(draft.functions.values())
     grant.provider(context, scope, graph, keys, node, draft.clauses.get(n.Grants), draft.grants)
+    if draft.service is not None:
+        needs = {
+            key: one.permission
+            for name, key in draft.functions.items()
+            if (one := operations.get(f"{draft.service.name}.{name}"))
+        }
+        grant.held_for_others(context, scope, graph, needs, node)
     if draft.service is None:
         return
     declared = draft.service.node.operations if isinstance(draft.service.node, n.ServiceDecl) else ()
@@ -213,4 +218,6 @@ def provide_spec(context: Context, draft: ProvideDraft) -> ProvideSpec | None:
     if draft.service is None:
         return None
     limit = c.limit(context, draft.scope, draft.clauses.get(n.Limit), "a provider")
-    return ProvideSpec(draft.symbol.name, draft.service.name, context.closure(draft.grants), limit)
+    packs = context.collected.packs
+    automatic = pack_of(packs, draft.scope.name) in ("", pack_of(packs, draft.service.module))
+    return ProvideSpec(draft.symbol.name, draft.service.name, context.closure(draft.grants), limit, automatic)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ael.check.basis import Context
 from ael.check.clause import constant_text
+from ael.check.packs import foreign
 from ael.syntax import nodes as n
 from ael.types.spec import TestSpec
 
@@ -29,6 +30,6 @@ def tests(context: Context) -> tuple[TestSpec, ...]:
                 )
                 continue
             line = scope.source.position(declaration.span.start).line
-            if not scope.name.startswith("std/"):
+            if not foreign(context.collected.packs, scope.name):
                 found.append(TestSpec(title, scope.name, line))
     return tuple(found)

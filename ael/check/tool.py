@@ -13,6 +13,7 @@ from ael.check.effect import Graph
 from ael.check.mcp import repeat_of
 from ael.check.mcp_member import unknown_member
 from ael.check.module import find, kind_text, report_unknown
+from ael.check.packs import pack_of
 from ael.check.permission import doc, named, role
 from ael.data import dataclass, replace
 from ael.diagnostics.diagnostic import Edit, Fix, Place, Severity
@@ -112,13 +113,19 @@ def check(context: Context, graph: Graph, draft: Draft) -> None:
         grant.tool_body(context, scope, graph, draft.symbol, draft.permission, clauses.get(n.Needs))
 
 
+def _allowed(context: Context, scope: ModuleScope) -> frozenset[str]:
+    """The Python modules that the pack of a module lets `extern` name."""
+    pack = pack_of(context.collected.packs, scope.name)
+    return context.collected.packs[pack].externs if pack else context.collected.extern_allowed
+
+
 def _extern(context: Context, scope: ModuleScope, node: n.Extern) -> None:
     target = c.constant_text(context, scope, node.target) or ""
     module, colon, function = target.partition(":")
     if not colon or not function.isidentifier() or not all(part.isidentifier() for part in module.split(".")):
         message = 'an `extern` names a Python function as "module:function"'
         context.report("AEL0519", message, scope.name, node.target)
-    elif module not in context.collected.extern_allowed:
+    elif module not in _allowed(context, scope):
         message = f"the pack does not allow functions of the Python module `{module}`"
         notes = (f'allow it in `pack.ael`: `extern "{module}"`',)
         context.report("AEL0518", message, scope.name, node.target, notes=notes)

@@ -15,7 +15,7 @@ from ael.cli.mcp_open import Listed, Program, open_program
 from ael.cli.question import said_yes
 from ael.mcp.outside import visible
 from ael.project.load import shown
-from ael.project.lock import lock_bytes, write_lock
+from ael.project.lock import lock_bytes, sections, write_lock
 from ael.run.bindings import system_user
 from ael.types.pin import Pin, ServerPins
 
@@ -55,7 +55,7 @@ def _write(program: Program, plan: _Plan) -> None:
     before = program.lock.read_bytes() if program.lock.is_file() else None
     for line in plan.told:
         program.tell(line)
-    if before == lock_bytes(plan.pins, plan.types):
+    if before == lock_bytes(plan.pins, plan.types, sections(program.lock).get("packs")):
         program.tell(f"{where} is up to date")
     else:
         write_lock(program.lock, plan.pins, plan.types)

@@ -6,6 +6,7 @@ sentence in the user's words, the exact place, labels on other places that matte
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import Enum
 
 from ael.data import dataclass, field
@@ -90,6 +91,13 @@ class Bag:
         """Add a finished diagnostic, once."""
         key = (diagnostic.code, diagnostic.place.source.name, diagnostic.place.span)
         self._found.setdefault(key, diagnostic)
+
+    def hush(self, sources: Iterable[Source]) -> None:
+        """Forget the warnings about some sources: they are for those who can change them."""
+        names = {source.name for source in sources}
+        for key, found in list(self._found.items()):
+            if key[1] in names and found.severity is Severity.WARNING:
+                del self._found[key]
 
     def told(self, source: Source, span: Span) -> bool:
         """Whether something is reported of exactly this place already, so that what follows from it need not be."""

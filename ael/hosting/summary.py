@@ -14,6 +14,7 @@ from ael.project.deployment import Deployment, McpBinding, ModelBinding, SecretS
 from ael.project.form import BUDGET_WORDS, DEFAULT_WORDS, LIMIT_WORDS
 from ael.project.placements import PlacementBinding
 from ael.project.program import Opened
+from ael.project.queues import QueueBinding
 from ael.types.spec import BudgetSpec
 
 _TIMES = frozenset({"time", "tool_timeout"})
@@ -62,7 +63,7 @@ def _program(opened: Opened) -> Iterator[Row]:
         yield Row("store", short_name(name), "memory" if store is None or store.path is None else store.path, store is not None)
     for name in program.services:
         placed, chosen = deployment.placements.get(name), deployment.services.get(name)
-        only = [provide for provide, spec in program.provides.items() if spec.service == name]
+        only = [provide for provide, spec in program.provides.items() if spec.service == name and spec.automatic]
         if placed is not None:
             yield Row("service", short_name(name), _place(placed))
         else:
@@ -92,6 +93,9 @@ def _program(opened: Opened) -> Iterator[Row]:
 
 def _place(placed: PlacementBinding) -> str:
     """Where a service or node runs: `grpc orders.example.com:443`."""
+    if isinstance(placed, QueueBinding):
+        where = placed.url or f"secret {placed.secret}"
+        return f"a queue, {placed.kind} {where}, {f'{placed.slots} slots' if placed.slots else 'only sent to'}"
     if placed.kind == "grpc":
         return f"grpc {placed.url.partition('://')[2]}"
     return f"{placed.kind} {placed.url or f'{placed.workers} processes'}"

@@ -167,8 +167,19 @@ def named(binding: n.Binding, kind: str, known: Iterable[str]) -> str:
 
 
 def matching(text: str, names: Iterable[str]) -> list[str]:
-    """Those of the qualified `names` that `text` names."""
-    return [name for name in names if name == text or name.endswith(f".{text}")]
+    """Those of the qualified `names` that `text` names: whole, else by its end.
+
+    What another module or pack declares is written with its path, `/` as `.` (`refunds.orders.Orders`), and the main module of a pack is
+    the pack itself: `refunds.Refunds` is `refunds/main.Refunds`.
+    """
+    every = list(names)
+    whole = [name for name in every if name == text] or [name for name in every if text in _written(name)]
+    return whole or [name for name in every if name.endswith(f".{text}")]
+
+
+def _written(name: str) -> tuple[str, str]:
+    module, _, own = name.partition(".")
+    return f"{module.replace('/', '.')}.{own}", f"{module.removesuffix('/main').replace('/', '.')}.{own}"
 
 
 def construct(binding: n.Binding, known: tuple[str, ...]) -> Construct:

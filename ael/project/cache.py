@@ -19,8 +19,9 @@ from typing import Any
 from ael import __version__
 from ael.data import dataclass
 from ael.diagnostics.diagnostic import Diagnostic, Edit, Fix, Label, Place, Severity
-from ael.project.load import shown
+from ael.project import content
 from ael.project.part import Summary
+from ael.project.shown import shown
 from ael.source import Source, SourceError, Span, read
 
 _MOST = 20_000
@@ -28,16 +29,41 @@ _MOST = 20_000
 
 
 @dataclass(frozen=True)
+class PackFiles:
+    """The packs that a program depends on: (name, folder, whether it is an installed distribution's), and all files that they had."""
+
+    roots: tuple[tuple[str, Path, bool], ...] = ()
+    files: frozenset[Path] = frozenset()
+
+    def same(self) -> bool:
+        """Whether the packs are where they were, and have the same files, which may differ from what they were."""
+        if not self.roots:
+            return True
+        if any(installed for _, _, installed in self.roots):
+            # What reads the metadata of distributions is loaded with the first one that is asked for.
+            from ael.project import installed as distributions
+
+            for name, root, installed in self.roots:
+                try:
+                    if installed and distributions.find(name).root != root:
+                        return False
+                except distributions.NotInstalled:
+                    return False
+        return frozenset(file for _, root, _ in self.roots for file in content.files(root)) == self.files
+
+
+@dataclass(frozen=True)
 class Record:
     """A program as it was: the files that it was checked from, and what was said (None when it was only parsed).
 
-    `changed` are the files that differ now. `summaries` are those of a pack's modules.
+    `changed` are the files that differ now. `summaries` are those of a pack's modules. `packs` are those that it depends on.
     """
 
     files: frozenset[Path]
     diagnostics: tuple[Diagnostic, ...] | None
     changed: frozenset[Path]
     summaries: Mapping[Path, Summary]
+    packs: PackFiles
 
 
 class CheckCache:
@@ -53,10 +79,12 @@ class CheckCache:
         """The record of the program whose main module is `main` (`whole`: of its whole pack), if it can still be told from."""
         try:
             told = json.loads(self._path(main, whole).read_bytes())
-            files = {Path(path): digest for path, digest in told["files"].items()}
-            if told["around"] != _around(main):
+            read_files = {Path(path): digest for path, digest in told["files"].items()}
+            roots = tuple((name, Path(root), bool(installed)) for name, root, installed in told["packs"])
+            packs = PackFiles(roots, frozenset(map(Path, told["foreign"])))
+            if told["around"] != _around(main) or not packs.same():
                 return None
-            changed = frozenset(path for path, digest in files.items() if self._hash(path) != digest)
+            changed = frozenset(path for path, digest in read_files.items() if self._hash(path) != digest)
             # What was said of a file that has changed has no place in it any more.
             said = (
                 None if told["said"] is None else [one for one in told["said"] if Path(one["place"][0]).resolve() not in changed]
@@ -66,7 +94,9 @@ class CheckCache:
                 for path, (uses, shared) in told["summaries"].items()
             }
             reader = _Reader()
-            return Record(frozenset(files), None if said is None else tuple(map(reader.diagnostic, said)), changed, summaries)
+            return Record(
+                frozenset(read_files), None if said is None else tuple(map(reader.diagnostic, said)), changed, summaries, packs
+            )
         except (OSError, ValueError, KeyError, TypeError, AttributeError, SourceError):
             return None
 
@@ -77,12 +107,16 @@ class CheckCache:
         files: Iterable[Path],
         said: Sequence[Diagnostic] | None,
         summaries: Mapping[Path, Summary] = MappingProxyType({}),
+        packs: PackFiles | None = None,
     ) -> None:
         """Remember a program that was checked without an error (`said` None: only parsed)."""
+        packs = packs or PackFiles()
         record = {
             "files": {str(path): self._hash(path) for path in files},
             "around": _around(main),
             "said": None if said is None else [_plain(one) for one in said],
+            "packs": [[name, str(root), installed] for name, root, installed in packs.roots],
+            "foreign": sorted(map(str, packs.files)),
             "summaries": {str(path): [sorted(map(str, told.uses)), told.shared] for path, told in summaries.items()},
         }
         path = self._path(main, whole)

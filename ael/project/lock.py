@@ -1,8 +1,9 @@
-"""Reading and writing `ael.lock`: the definitions of MCP servers that a program was checked against.
+"""Reading and writing `ael.lock`: the definitions of MCP servers that a program was checked against, and the packs that it depends on
+(`ael/project/lock_packs.py`).
 
 JSON with sorted keys, indented, with a newline at the end, so that a change is a readable difference in version control:
 `{"version": 1, "mcp": {"main.crm": {"protocol": …, "capabilities": {…}, "server": {…}, "tools": {"get_customer": {"sha256": …,
-"type": "fn(…) -> …", "definition": {…}}}, "prompts": {…}}}}`. `type` is for people and read by nobody.
+"type": "fn(…) -> …", "definition": {…}}}, "prompts": {…}}}, "packs": {…}}`. `type` is for people and read by nobody.
 """
 
 from __future__ import annotations
@@ -19,16 +20,19 @@ from ael.types.json import JsonError, read
 from ael.types.limits import Limits
 from ael.types.pin import FILE, Pin, Pins, ServerPins, pin_digest
 
-__all__ = ["FILE", "lock_bytes", "read_lock", "write_lock"]
+__all__ = [
+    "FILE", "Garbage", "entries", "garbage", "lock_bytes", "lock_text", "only", "read_lock", "read_whole", "sections", "write_lock",
+    "write_whole",
+]  # fmt: skip
 
 VERSION = 1
 MAX_BYTES = 64 * 1024 * 1024
 _LIMITS = Limits(depth=100)
-_AGAIN = "pin the servers again: `ael mcp pin` writes it; it is not edited by hand"
+_AGAIN = "`ael mcp pin` writes its servers and `ael deps lock` its packs; it is not edited by hand"
 
 
-class _Garbage(Exception):
-    """What is wrong with a lock, where (a JSON path and a text to look for), and what to do."""
+class Garbage(Exception):
+    """A lock that cannot be used: what is wrong with a lock, where (a JSON path and a text to look for), and what to do."""
 
     def __init__(self, message: str, near: tuple[str, ...] = (), note: str = _AGAIN) -> None:
         super().__init__(message)
@@ -42,32 +46,61 @@ def read_lock(path: Path, shown: str, bag: Bag) -> Pins:
 
     What is wrong with it goes to the bag (AEL1201, AEL1202), with the place; what is right in it is given all the same.
     """
+    source, whole = read_whole(path, shown, bag)
+    return MappingProxyType({}) if source is None else _pins(whole, source, bag)
+
+
+def read_whole(path: Path, shown: str, bag: Bag) -> tuple[Source | None, dict[str, object]]:
+    """The parts of the lock at `path`, with its text. The text is None where there is no lock, or one that is reported (AEL1201)."""
     try:
         if path.stat().st_size > MAX_BYTES:
             _report(bag, Source(shown, "", path), Span(0, 0), f"`{shown}` has more than {MAX_BYTES:,} bytes")
-            return MappingProxyType({})
+            return None, {}
         data = path.read_bytes()
     except FileNotFoundError:
-        return MappingProxyType({})
+        return None, {}
     except OSError as error:
         _report(bag, Source(shown, "", path), Span(0, 0), f"`{shown}` cannot be read: {error.strerror or error}")
-        return MappingProxyType({})
+        return None, {}
     source = Source(shown, data.decode("utf-8", "replace"), path)
     try:
         value = read(data, _LIMITS, max_bytes=MAX_BYTES)
     except JsonError as error:
         at = len(data[: error.offset].decode("utf-8", "replace"))
         _report(bag, source, Span(at, min(at + 1, len(source.text))), f"`{shown}` is no lock: {error.message}")
-        return MappingProxyType({})
-    return _pins(value, source, bag)
+        return None, {}
+    try:
+        whole = entries(value, "the lock")
+        version = whole.get("version")
+        if version != VERSION or isinstance(version, bool):
+            said = "no version" if version is None else f"the version {_excerpt(version)}"
+            note = "it was written by another AEL: use that one, or delete the file and pin the servers again"
+            raise Garbage(f"this lock has {said}, and this AEL reads version {VERSION}", ("version",), note)
+        only(whole, ("version", "mcp", "packs"), "the lock")
+    except Garbage as wrong:
+        garbage(bag, source, wrong)
+        return None, {}
+    return source, whole
+
+
+def sections(path: Path) -> dict[str, object]:
+    """The parts of the lock at `path` as they stand there, for whoever writes one of them; without what cannot be read."""
+    _, whole = read_whole(path, path.name, Bag())
+    return whole
 
 
 def write_lock(path: Path, pins: Pins, types: Mapping[tuple[str, str], str] = MappingProxyType({})) -> bytes:
-    """Write the lock whole or not at all, and give its bytes. The same pins give the same bytes.
+    """Write the pins into the lock, whole or not at all, and leave the packs in it. Gives its bytes. The same pins give the same bytes.
 
     `types` are the texts for people: (server, wire name of the tool) -> `fn(…) -> …`. Raises OSError.
     """
-    data = lock_bytes(pins, types)
+    data = lock_bytes(pins, types, sections(path).get("packs"))
+    write_whole(path, data)
+    return data
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Put a file in place of another, whole or not at all. Raises OSError."""
     new = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with open(new, "wb") as file:
@@ -78,12 +111,17 @@ def write_lock(path: Path, pins: Pins, types: Mapping[tuple[str, str], str] = Ma
     except OSError:
         new.unlink(missing_ok=True)
         raise
-    return data
 
 
-def lock_bytes(pins: Pins, types: Mapping[tuple[str, str], str] = MappingProxyType({})) -> bytes:
-    """What `write_lock` writes."""
-    whole = {"version": VERSION, "mcp": {name: _server(name, server, types) for name, server in pins.items()}}
+def lock_bytes(pins: Pins, types: Mapping[tuple[str, str], str] = MappingProxyType({}), packs: object = None) -> bytes:
+    """What `write_lock` writes. `packs` is that part as it stands in a lock, None where there is none."""
+    servers = {name: _server(name, server, types) for name, server in pins.items()}
+    return lock_text({"mcp": servers} | ({} if packs is None else {"packs": packs}))
+
+
+def lock_text(parts: Mapping[str, object]) -> bytes:
+    """A lock of these parts."""
+    whole = {**parts, "version": VERSION}
     return (json.dumps(whole, ensure_ascii=False, allow_nan=False, sort_keys=True, indent=2) + "\n").encode()
 
 
@@ -107,38 +145,31 @@ def _entry(pin: Pin, text: str | None) -> dict[str, object]:
 # --- reading -------------------------------------------------------------------------------------------------------------
 
 
-def _pins(value: object, source: Source, bag: Bag) -> Pins:
+def _pins(whole: Mapping[str, object], source: Source, bag: Bag) -> Pins:
     found: dict[str, ServerPins] = {}
     try:
-        whole = _map(value, "the lock")
-        version = whole.get("version")
-        if version != VERSION or isinstance(version, bool):
-            said = "no version" if version is None else f"the version {_excerpt(version)}"
-            note = "it was written by another AEL: use that one, or delete the file and pin the servers again"
-            raise _Garbage(f"this lock has {said}, and this AEL reads version {VERSION}", ("version",), note)
-        _only(whole, ("version", "mcp"), "the lock")
-        servers = _map(whole.get("mcp", {}), "`mcp`", "mcp")
-    except _Garbage as wrong:
-        _garbage(bag, source, wrong)
+        servers = entries(whole.get("mcp", {}), "`mcp`", "mcp")
+    except Garbage as wrong:
+        garbage(bag, source, wrong)
         return MappingProxyType({})
     for name, entry in servers.items():
         try:
             found[name] = _read_server(name, entry, source, bag)
-        except _Garbage as wrong:
-            _garbage(bag, source, wrong)
+        except Garbage as wrong:
+            garbage(bag, source, wrong)
     return MappingProxyType(found)
 
 
 def _read_server(name: str, said: object, source: Source, bag: Bag) -> ServerPins:
-    entry = _map(said, f"the entry of `{_excerpt(name)}`", name)
-    _only(entry, ("protocol", "capabilities", "server", "tools", "prompts"), f"the entry of `{_excerpt(name)}`", name)
+    entry = entries(said, f"the entry of `{_excerpt(name)}`", name)
+    only(entry, ("protocol", "capabilities", "server", "tools", "prompts"), f"the entry of `{_excerpt(name)}`", name)
     protocol = entry.get("protocol", "")
     if not isinstance(protocol, str):
-        raise _Garbage("`protocol` is a text", (name, "protocol"))
+        raise Garbage("`protocol` is a text", (name, "protocol"))
     return ServerPins(
         protocol,
-        _map(entry.get("capabilities", {}), "`capabilities`", name, "capabilities"),
-        _map(entry.get("server", {}), "`server`", name, "server"),
+        entries(entry.get("capabilities", {}), "`capabilities`", name, "capabilities"),
+        entries(entry.get("server", {}), "`server`", name, "server"),
         _read_pins(entry.get("tools", {}), (name, "tools"), source, bag),
         _read_pins(entry.get("prompts", {}), (name, "prompts"), source, bag),
     )
@@ -146,38 +177,40 @@ def _read_server(name: str, said: object, source: Source, bag: Bag) -> ServerPin
 
 def _read_pins(said: object, near: tuple[str, ...], source: Source, bag: Bag) -> Mapping[str, Pin]:
     found: dict[str, Pin] = {}
-    for wire, one in _map(said, f"`{near[-1]}`", *near).items():
+    for wire, one in entries(said, f"`{near[-1]}`", *near).items():
         try:
             found[wire] = _read_pin(wire, one, (*near, wire))
-        except _Garbage as wrong:
-            _garbage(bag, source, wrong)
+        except Garbage as wrong:
+            garbage(bag, source, wrong)
     return MappingProxyType(found)
 
 
 def _read_pin(wire: str, said: object, near: tuple[str, ...]) -> Pin:
     what = f"the pin of `{_excerpt(wire)}`"
-    entry = _map(said, what, *near)
-    _only(entry, ("sha256", "type", "definition"), what, *near)
-    definition = _map(entry.get("definition"), f"the definition in {what}", *near, "definition")
+    entry = entries(said, what, *near)
+    only(entry, ("sha256", "type", "definition"), what, *near)
+    definition = entries(entry.get("definition"), f"the definition in {what}", *near, "definition")
     if definition.get("name") != wire:
-        raise _Garbage(f"{what} holds the definition of something else", (*near, "name"))
+        raise Garbage(f"{what} holds the definition of something else", (*near, "name"))
     digest = pin_digest(definition)
     if entry.get("sha256") != digest:
         note = "the definition or its digest was changed after it was pinned: pin the server again, and look at what changed"
-        raise _Garbage(f"{what} does not fit its `sha256`", (*near, "sha256"), note)
+        raise Garbage(f"{what} does not fit its `sha256`", (*near, "sha256"), note)
     return Pin(wire, definition, digest)
 
 
-def _map(value: object, what: str, *near: str) -> dict[str, object]:
+def entries(value: object, what: str, *near: str) -> dict[str, object]:
+    """A part of a lock that is an object. Raises `Garbage`."""
     if not isinstance(value, dict):
-        raise _Garbage(f"{what} is no object", near)
+        raise Garbage(f"{what} is no object", near)
     return value
 
 
-def _only(entry: Mapping[str, object], known: tuple[str, ...], what: str, *near: str) -> None:
+def only(entry: Mapping[str, object], known: tuple[str, ...], what: str, *near: str) -> None:
+    """Raise `Garbage` for a key that means nothing."""
     for key in entry:
         if key not in known:
-            raise _Garbage(f"{what} has a key `{_excerpt(key)}` that means nothing", (*near, key))
+            raise Garbage(f"{what} has a key `{_excerpt(key)}` that means nothing", (*near, key))
 
 
 def _excerpt(value: object) -> str:
@@ -185,8 +218,8 @@ def _excerpt(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:59]}…"
 
 
-def _garbage(bag: Bag, source: Source, wrong: _Garbage) -> None:
-    """Report at the place: each key of the path is looked for after the one before, as they stand in the file."""
+def garbage(bag: Bag, source: Source, wrong: Garbage) -> None:
+    """Report a part of a lock that cannot be used, at its place: each key of the path is looked for after the one before."""
     at, end = 0, min(1, len(source.text))
     for key in wrong.near:
         quoted = json.dumps(key, ensure_ascii=False)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from ael.check.module import resolve
+from ael.check.packs import resolve
 from ael.data import dataclass
 from ael.source import Source, Span
 from ael.syntax import nodes as n

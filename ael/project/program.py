@@ -10,7 +10,7 @@ from ael.check.program import CheckedProgram
 from ael.data import dataclass, replace
 from ael.diagnostics.diagnostic import Bag, Diagnostic
 from ael.project.bind import bind, bind_store, bind_without
-from ael.project.cache import CheckCache, Record
+from ael.project.cache import CheckCache, PackFiles, Record
 from ael.project.deployment import Deployment
 from ael.project.load import Project, load_project, module_name, shown
 from ael.project.pack import FILE as PACK_FILE
@@ -53,8 +53,9 @@ def check(project: Project, bag: Bag) -> CheckedProgram | None:
     externs = project.pack.externs if project.pack is not None else frozenset[str]()
     uses = project.pack.uses if project.pack is not None else frozenset[str]()
     return check_program(
-        project.modules, project.main, bag, extern_allowed=externs, uses=uses, pins=project.pins, texts=project.texts
-    )
+        project.modules, project.main, bag, extern_allowed=externs, uses=uses, pins=project.pins, texts=project.texts,
+        packs=project.facts,
+    )  # fmt: skip
 
 
 def load_deployment(project: Project, program: CheckedProgram, name: str | None, bag: Bag) -> Deployment | None:
@@ -98,9 +99,9 @@ def check_paths(paths: list[Path], bag: Bag, cache: CheckCache | None = None) ->
     """
     seen: set[Path] = set()
     for unit in _units(paths, cache):
-        if unit.files <= seen:
+        if unit.own <= seen:
             continue
-        seen |= unit.files
+        seen |= unit.own
         for diagnostic in unit.said(cache):
             bag.add(diagnostic)
     if cache is not None:
@@ -115,9 +116,9 @@ def programs(paths: list[Path], bag: Bag) -> Iterator[Opened]:
     """Every program at or below `paths` that checks, with its `deploy.ael`, for its tests; problems go to the bag."""
     seen: set[Path] = set()
     for unit in _units(paths, None):
-        if unit.files <= seen:
+        if unit.own <= seen:
             continue
-        seen |= unit.files
+        seen |= unit.own
         for diagnostic in unit.bag.sorted():
             bag.add(diagnostic)
         program = check(unit.project, bag) if unit.project is not None else None
@@ -145,9 +146,12 @@ class _Unit:
                 self.record = None
         if self.record is not None:
             self.files = self.record.files | new
+            self.own = self.files - self.record.packs.files
         else:
             self.project = self._load()
             self.files = frozenset(_paths(self.project)) or frozenset({main.resolve()})
+            self.own = self.files - _packs(self.project).files
+        """`own`: without those of the packs that it depends on, which are checked as packs of their own."""
 
     def _load(self) -> Project | None:
         return load_project(self.main, self.bag, self.others)
@@ -181,7 +185,8 @@ class _Unit:
         found = [*(d for d in record.diagnostics if _path(d) not in part), *bag.sorted()]
         if bag.errors or any(_path(d) is None for d in found):
             return None
-        cache.keep(self.main.resolve(), True, record.files | files | _paths(project) | _beside(project), found, summaries)
+        read_files = record.files | files | _paths(project) | _beside(project)
+        cache.keep(self.main.resolve(), True, read_files, found, summaries, _packs(project))
         return found
 
     def said(self, cache: CheckCache | None) -> Sequence[Diagnostic]:
@@ -203,14 +208,15 @@ class _Unit:
                 read_files.add((self.project.pack.root / PACK_FILE).resolve())
         found = self.bag.sorted()
         if cache is not None and self.project is not None and program is not None and not self.bag.errors:
-            cache.keep(self.main.resolve(), bool(self.others), read_files, found, self._summaries(self.project))
+            packs = _packs(self.project)
+            cache.keep(self.main.resolve(), bool(self.others), read_files, found, self._summaries(self.project), packs)
         return found
 
     def _summaries(self, project: Project) -> dict[Path, Summary]:
         """Those of a pack's own modules."""
         if not self.others:
             return {}
-        own = {name: tree for name, tree in project.modules.items() if not name.startswith("std/")}
+        own = {name: tree for name, tree in project.modules.items() if project.own(name)}
         root = project.root.resolve()
         return {
             tree.source.path.resolve(): summary(tree, name, root) for name, tree in own.items() if tree.source.path is not None
@@ -219,13 +225,21 @@ class _Unit:
     def remember(self, cache: CheckCache | None) -> None:
         """Keep which files a program reads that is checked only as a part of others."""
         if cache is not None and self.record is None and not self.bag.errors:
-            cache.keep(self.main.resolve(), bool(self.others), self.files, None)
+            cache.keep(self.main.resolve(), bool(self.others), self.files, None, packs=_packs(self.project))
 
 
 def _paths(project: Project | None) -> set[Path]:
     """The files that a project's modules were read from."""
     modules = project.modules.values() if project is not None else ()
     return {tree.source.path.resolve() for tree in modules if tree.source.path is not None}
+
+
+def _packs(project: Project | None) -> PackFiles:
+    """The packs that a project depends on, with the files that they have."""
+    if project is None:
+        return PackFiles()
+    roots = tuple((name, one.pack.root, one.resolved.installed) for name, one in project.packs.items())
+    return PackFiles(roots, frozenset(path for one in project.packs.values() for path in one.sources))
 
 
 def _beside(project: Project | None) -> set[Path]:
@@ -236,6 +250,7 @@ def _beside(project: Project | None) -> set[Path]:
     if project is None:
         return set()
     texts = {text.path.resolve() for text in project.texts.values() if text.path is not None}
+    texts |= _packs(project).files
     return texts | ({project.lock.resolve()} if project.lock is not None else set())
 
 

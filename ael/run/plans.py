@@ -108,6 +108,8 @@ class Plans(dict[str, Plan]):
         chosen = world.bindings.provides.get(service)
         if chosen is not None:
             providers = [provide for provide in providers if chosen in (provide.spec.name, provide.spec.name.rpartition(".")[2])]
+        else:
+            providers = [provide for provide in providers if provide.spec.automatic]
         if len(providers) != 1:
             missing = ""
             if providers:

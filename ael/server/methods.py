@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ael.check.packs import foreign
 from ael.check.program import CheckedProgram
 from ael.host import Host, HostError
 from ael.project.program import Opened
@@ -148,6 +149,8 @@ def _public(program: CheckedProgram) -> list[str]:
     found = []
     for name in program.services:
         _, declaration = program.declarations[name]
+        if foreign(program.packs, name):
+            continue  # what a dependency shows is shown to the program, which decides what it serves
         if name in provided and isinstance(declaration, n.ServiceDecl) and declaration.public:
             found.append(name)
     return found

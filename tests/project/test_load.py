@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from ael.check.packs import resolve
 from ael.diagnostics.diagnostic import Bag
 from ael.project.entry import EntryError, choose
-from ael.project.load import load_project, resolve
+from ael.project.load import load_project
 from ael.project.pack import find_root, load_pack
 from ael.project.program import check_paths, open_program, programs, source_files
 from ael.project.shipped import shipped
@@ -135,7 +136,7 @@ def test_what_a_pack_says(tmp_path: Path) -> None:
         ("", "AEL0803"),
         ('pack a {\n  version "1"\n}\n\npack b {\n  version "1"\n}\n', "AEL0803"),
         ("pack a {\n  uses std/nowhere\n}\n", "AEL0804"),
-        ('pack a {\n  depends b "1.2" from "../b"\n}\n', "AEL1006"),
+        ('pack a {\n  depends b "1.2" from "../b"\n}\n', "AEL0809"),
         ("pack {\n", "AEL0"),
     ],
 )
