@@ -8,7 +8,8 @@
 
 The flags come from the entry's parameters: text is taken as it is, everything else is JSON. `ael run FILE --help-entry` lists
 them; what follows a `--` is always the entry's.
-Exit code 0 for a value, 1 for an error or fault, 2 for bad usage or a program that does not check, 130 when interrupted.
+Exit code 0 for a value, 1 for an error or fault, 2 for bad usage or a program that does not check, 3 for a run that is parked, 130 when
+interrupted.
 """
 
 from __future__ import annotations

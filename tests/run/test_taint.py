@@ -27,7 +27,7 @@ def fetch(url: str) -> str:
     return f"page of {url}"
 
 
-@pytest.mark.feature("A14.1", "A1.14")
+@pytest.mark.feature("A14.1", "A1.14", "K44")
 def test_extern_and_tainting_tools_and_models_are_outside_data() -> None:
     """A Python function's result is outside by default; an AEL body over clean values is clean."""
 
