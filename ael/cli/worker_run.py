@@ -7,7 +7,7 @@ import asyncio
 import os
 import signal
 import sys
-from contextlib import ExitStack, suppress
+from contextlib import AsyncExitStack, ExitStack, suppress
 from importlib import import_module
 from types import FrameType
 from typing import Any
@@ -22,6 +22,7 @@ from ael.hosting.masking import masker_of
 from ael.hosting.runs import watch_runs
 from ael.journal.durable import RunRow, StoreError
 from ael.project.program import Opened
+from ael.project.queues import QueueBinding
 from ael.project.tenants import at_once
 from ael.run.outcome import DeclaredError, Faulted, Outcome, Suspended, word_of
 
@@ -49,20 +50,31 @@ def work(opened: Opened, args: argparse.Namespace) -> int:
 
 async def _work(host: Host, args: argparse.Namespace) -> int:
     binding = host.opened.deployment.runs
-    async with host:
+    async with host, AsyncExitStack() as stack:
         execution = execution_of(host)
         tenants = at_once(host.opened.deployment.tenants, binding.per_tenant)
         say = _Said(quiet=args.quiet)
         slots, programs = args.slots or binding.slots, {host.unit.digest: execution}
-        worker = Worker(programs, slots, tenants, say.left, say.trouble, binding.keep, binding.drain, binding.evidence_keep)
-        stop = _Stop(worker)
+        crew = await _crew(host, stack, say)
+        worker = Worker(
+            programs,
+            slots,
+            tenants,
+            say.left,
+            say.trouble,
+            binding.keep,
+            binding.drain,
+            binding.evidence_keep,
+            others=frozenset() if crew is None else crew.programs,
+        )
+        stop = _Stop(worker, crew)
         before = {number: caught(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             # A store that cannot be used is told at once; one that goes away later is waited for.
             await execution.store.rows(limit=1)
             with ExitStack() as watching:
                 if args.once:
-                    await _once(worker)
+                    await _once(worker, crew)
                 else:
                     desk = _desk(host, worker, args.decide) if args.decide is not None else None
                     if desk is not None:
@@ -71,7 +83,10 @@ async def _work(host: Host, args: argparse.Namespace) -> int:
                     say.line(
                         f"working on {host.unit.main} ({host.unit.digest[:12]}) with {worker.slots} slots, as {execution.owner}"
                     )
-                    await worker.work()
+                    if crew is not None:
+                        for line in crew.described():
+                            say.line(line)
+                    await asyncio.gather(worker.work(), *([] if crew is None else [crew.work()]))
         except StoreError as error:
             tell("AEL0904", str(error))
             return 1
@@ -100,8 +115,23 @@ def _desk(host: Host, worker: Worker, port: int) -> asyncio.Future[None]:
     return serving
 
 
-async def _once(worker: Worker) -> None:
-    await worker.until_idle()
+async def _crew(host: Host, stack: AsyncExitStack, say: _Said) -> Any:
+    """The queues that this deployment takes items from; None where there are none, and then no code for them is loaded."""
+    if not any(isinstance(one, QueueBinding) and one.slots for one in host.opened.deployment.placements.values()):
+        return None
+    return await import_module("ael.server.crew").crew(host.opened, stack, say.left, say.trouble)
+
+
+async def _once(worker: Worker, crew: Any) -> None:
+    """What there is now. Runs of the store may wait for items, so that both are done beside each other."""
+    if crew is None:
+        await worker.until_idle()
+    else:
+        beside = asyncio.ensure_future(crew.work())
+        await worker.until_idle()
+        await crew.idle()
+        crew.stop()
+        await beside
     await worker.look(at_once=True)
 
 
@@ -118,8 +148,9 @@ def _waker(worker: Worker) -> Any:
 class _Stop:
     """The first signal drains, the second ends the process (features A12.12, A12.13)."""
 
-    def __init__(self, worker: Worker) -> None:
+    def __init__(self, worker: Worker, crew: Any) -> None:
         self.worker = worker
+        self.crew = crew
         self.told = False
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
@@ -129,6 +160,8 @@ class _Stop:
         # Not `print`: the signal may have come in the middle of one, and its buffer takes no second writer.
         os.write(2, b"draining: each run ends before its next effect; once more ends at once\n")
         self.worker.stop()
+        if self.crew is not None:
+            self.crew.stop()
 
 
 class _Said:

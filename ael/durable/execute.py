@@ -19,6 +19,7 @@ from ael.run.engine import Engine
 from ael.run.entry import Given
 from ael.run.outcome import Outcome, Suspended, to_json, word_of
 from ael.run.run import Run
+from ael.run.scope import Attempts
 
 
 class Taken(Exception):
@@ -151,11 +152,16 @@ class Execution:
 
 
 def kept_options(options: Options) -> dict[str, object]:
-    """What of the options a run keeps: its budget, what its caller and tenant may do and spend, and where its trace belongs.
+    """What of the options a run keeps: its budget, what its caller and tenant may do and spend, where its trace belongs, and of one that is
+    a call from outside, its key, what it came through and its retries.
 
     Tenant, caller and deadline are in its header.
     """
-    return {"budget": spec_form(options.budget), "trace_parent": options.trace_parent, **kept_rights(options)}
+    kept = {"budget": spec_form(options.budget), "trace_parent": options.trace_parent, **kept_rights(options)}
+    if options.key is not None:
+        left = None if options.attempts is None else options.attempts.left
+        kept["call"] = {"key": options.key, "via": list(options.via), "attempts": left}
+    return kept
 
 
 def options_of(pinned: Mapping[str, object]) -> Options:
@@ -163,6 +169,11 @@ def options_of(pinned: Mapping[str, object]) -> Options:
     budget, parent = pinned.get("budget"), pinned.get("trace_parent")
     assert isinstance(budget, dict)
     kept = Options(budget=spec_of(budget), trace_parent=parent if isinstance(parent, str) else None)
+    call = pinned.get("call")
+    if isinstance(call, Mapping):
+        left = call["attempts"]
+        attempts = None if left is None else Attempts(left)
+        kept = replace(kept, key=call["key"], via=tuple(call["via"]), attempts=attempts)
     return restored(kept, pinned)
 
 

@@ -68,7 +68,7 @@ class Worker:
     left this worker, `trouble` a code and a sentence about the store, runs that nobody takes, and one that keeps the others waiting.
     `keep`: seconds after which ended runs are forgotten, `keep_content` after which their content is; None for never. `drain`: seconds
     that a run has to come to its next effect, once the worker is told to stop; None for as long as that takes. `options` gives what a run
-    goes on with, None: what it keeps (`options_of`), and no more.
+    goes on with, None: what it keeps (`options_of`), and no more. `others`: further programs that are worked on beside this worker.
     """
 
     executions: Mapping[str, Execution]
@@ -80,6 +80,7 @@ class Worker:
     drain: float | None = None
     keep_content: float | None = None
     options: Callable[[Held], Options] | None = None
+    others: frozenset[str] = frozenset()
     counts: Counts = field(default_factory=Counts)
     _running: dict[str, tuple[Held, Run]] = field(default_factory=dict)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
@@ -125,6 +126,12 @@ class Worker:
             return
         with suppress(RuntimeError):  # the loop is closed: the worker has ended
             self._loop.call_soon_threadsafe(call, *arguments)
+
+    def cancel(self, run: str, reason: str) -> None:
+        """Have a run end that this worker has now. Called from the worker's event loop."""
+        found = self._running.get(run)
+        if found is not None and found[1].cancelled is None:
+            found[1].cancel(reason)
 
     def wake(self) -> None:
         """Look at the store now: something may be ready. Called from the worker's event loop."""
@@ -272,7 +279,7 @@ class Worker:
                 self._reported.add(row.header.run)
                 again = f"`ael runs resume {row.header.run}` tries it again"
                 self._say(STUCK, f"the run {row.header.run} is dead: {row.waits}; {again}")
-        stuck = {row.header.run: row for row in await one.store.unclaimed(tuple(self.executions))}
+        stuck = {row.header.run: row for row in await one.store.unclaimed((*self.executions, *self.others))}
         for name, row in stuck.items():
             if name not in self._reported and (at_once or self._waiting.get(name) == row.epoch):
                 self._reported.add(name)

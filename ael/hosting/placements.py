@@ -66,8 +66,9 @@ def bind_placements(
 def _queue(opened: Opened, name: str, binding: QueueBinding, policy: Policy, secrets: Secrets, clock: Clock) -> Placement:
     # Loaded here: without a queue there is no code for it in the program.
     bind = import_module("ael.hosting.queues").bind_queue
-    tls = _tls(name, binding, Path(opened.deployment.folder))
-    return cast(Placement, bind(opened, name, binding, policy, secrets, tls, clock))
+    return cast(
+        Placement, bind(opened, name, binding, policy, secrets, tls_of(name, binding, Path(opened.deployment.folder)), clock)
+    )
 
 
 def _https(opened: Opened, name: str, binding: PlacementBinding, policy: Policy, token: Secret | None, clock: Clock) -> Placement:
@@ -78,7 +79,7 @@ def _https(opened: Opened, name: str, binding: PlacementBinding, policy: Policy,
         policy,
         token=token,
         allowed=rules(deployment.hosts),
-        tls=_tls(name, binding, Path(deployment.folder)),
+        tls=tls_of(name, binding, Path(deployment.folder)),
         clock=clock,
         protocol="https",
     )
@@ -91,7 +92,7 @@ def _grpc(opened: Opened, name: str, binding: PlacementBinding, policy: Policy, 
     bind = import_module("ael.hosting.rpc").bind_rpc
     deployment = opened.deployment
     # Looked at as those of `https` are, so that a wrong file is told alike.
-    _tls(name, binding, Path(deployment.folder))
+    tls_of(name, binding, Path(deployment.folder))
     endpoint = _endpoint(opened, name, binding)
     return cast(Placement, bind(opened, name, binding, _wire(opened, name, binding), endpoint, policy, token, clock))
 
@@ -103,7 +104,7 @@ def _endpoint(opened: Opened, name: str, binding: PlacementBinding) -> Endpoint:
         raise HostError("AEL0850", f"the address of `{name}` cannot be used: {error.message}") from None
 
 
-def _tls(name: str, binding: PlacementBinding, folder: Path) -> ssl.SSLContext | None:
+def tls_of(name: str, binding: PlacementBinding, folder: Path) -> ssl.SSLContext | None:
     """How TLS is spoken where the deployment says more than that it is. Raises `HostError`."""
     if binding.authority is None and binding.certificate is None:
         return None

@@ -179,5 +179,8 @@ class DurableStore(Protocol):
     async def forget_content(self, before: float) -> int:
         """Forget the content of runs that ended before a time, and keep their outline; how many (feature A16.6)."""
 
+    async def identity(self) -> str:
+        """A name that this store has alone, whoever has it open."""
+
     async def close(self) -> None:
         """Write what is waiting, and close. Raises nothing."""

@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 import sys
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ael.durable.execute import Execution, Taken
@@ -23,9 +23,8 @@ from ael.run.outcome import to_json
 from ael.run.permission import Layer
 from ael.run.run import Follower, Run
 from ael.run.scope import Attempts
-from ael.run.world import short
 from ael.server.caller import Caller
-from ael.server.ending import RETRY_AFTER, ending_for, fault
+from ael.server.ending import RETRY_AFTER, ending_for, fault, taint_in
 from ael.server.gate import Full, Gate
 from ael.server.methods import Method
 from ael.types.fault import FaultKind
@@ -262,9 +261,7 @@ class Dispatch:
         run = row.header.run
         match row.state:
             case RunState.ENDED:
-                entries = await execution.store.entries(run)
-                own = [entry for entry in entries if entry.path == short(request.method.entry)] or entries
-                taint = frozenset(source for entry in own for source in entry.taint)
+                taint = taint_in(await execution.store.entries(run), request.method.entry)
                 outcome = row.outcome if isinstance(row.outcome, Mapping) else {}
                 return self._reply(request, run, outcome, taint, None)
             case RunState.PARKED:
@@ -308,15 +305,11 @@ def _refused(kind: FaultKind, message: str, **details: object) -> Reply:
 
 
 def _layer(request: Incoming) -> Layer | None:
-    return layer_left(request.caller, request.grants)
-
-
-def layer_left(caller: Caller, grants: Iterable[str] | None) -> Layer | None:
-    """What a caller may do, and no more than it says that it has left."""
-    own = caller.layer
-    if grants is None:
+    """What the caller may do, and no more than it says that it has left."""
+    own = request.caller.layer
+    if request.grants is None:
         return own
-    left = Layer(f"the caller `{caller.name}`", grants)
+    left = Layer(f"the caller `{request.caller.name}`", request.grants)
     return left if own is None else own.within(left)
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
+from ael.journal.entry import Entry
+from ael.run.world import short
 from ael.services.wire import crossing
 from ael.types.fault import FaultKind
 
@@ -43,6 +45,13 @@ def ending_for(
         print(f"{who}: run {run} of {entry} crashed: {outcome.get('message')}", file=sys.stderr)
         ending = fault(FaultKind.CRASHED, f"something inside the program failed; its operator finds it as run {run}")
     return crossing(ending)
+
+
+def taint_in(entries: Iterable[Entry], entry: str) -> frozenset[str]:
+    """The outside data that had a hand in the result of a kept run of `entry`: by its own record, else by all of them."""
+    every = list(entries)
+    own = [one for one in every if one.path == short(entry)] or every
+    return frozenset(source for one in own for source in one.taint)
 
 
 def _own_loss(details: Mapping[str, object], key: str | None) -> dict[str, object] | None:

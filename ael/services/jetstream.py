@@ -31,6 +31,7 @@ from ael.services.queue import (
     Entered,
     Full,
     Item,
+    OtherStore,
     Sizes,
     Stage,
     State,
@@ -342,6 +343,7 @@ class JetStreamTaken:
         self._turn = int(turn) if turn.isdigit() and len(turn) < 10 else 1
         self.item = self._read()
         self.cancelled = False
+        self._begun = False
         self._watch: Subscription | None = None
 
     def _read(self) -> Item | None:
@@ -366,11 +368,11 @@ class JetStreamTaken:
                     await self._done()
                     return None
                 if mine is not None and mine.store != store:
-                    return None
+                    raise OtherStore
                 begun = State(self._turn, Stage.TAKEN, request, store) if mine is None else mine
                 begun = replace(begun, begun=begun.begun + 1)
                 if await line._write(self._live, self.token, begun, sequence):
-                    self.cancelled = begun.cancel
+                    self.cancelled, self._begun = begun.cancel, True
                     await self._follow()
                     return begun.begun
 
@@ -403,7 +405,7 @@ class JetStreamTaken:
         """As `Taken`."""
         line = self._line
         async with _reached(put=True):
-            while True:
+            while self._begun:
                 state, sequence = await line._state(self._live, self.token)
                 if state is None or state.turn != self._turn or state.stage is not Stage.TAKEN:
                     break

@@ -33,8 +33,10 @@ class Taken(Protocol):
         """What is asked; `left` is what is left of its time. None for what cannot be read."""
 
     async def begin(self, store: str) -> int | None:
-        """Say that the runs of `store` have it from now on; how many workers began it, this one included. None: it is not for this worker
-        any more, or not for its store. Raises `Away`."""
+        """Say that the runs of `store` have it from now on; how many workers began it, this one included. None: it is over.
+
+        Raises `OtherStore`, `Away`.
+        """
 
     async def extend(self) -> bool:
         """Keep it for another lease. False: somebody else has it. Raises `Away`."""

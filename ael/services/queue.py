@@ -47,6 +47,10 @@ class Away(Exception):
         self.put = put
 
 
+class OtherStore(Exception):
+    """The turn was begun by workers that keep their runs elsewhere: here it would be done a second time."""
+
+
 class TooLong(Exception):
     """What is to be written is longer than the queue takes: nothing was put."""
 
@@ -154,8 +158,11 @@ def item_of(text: bytes) -> Item:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What is known of a token: its latest turn. `store` names the store of the runs in which the turn was begun, the only one in which it
-    goes on; `begun` counts the workers that began it and did not give it back; `cancel`: its sender gave it up."""
+    """What is known of a token: its latest turn. `request` is "" where that was an item which nobody can read.
+
+    `store` names the store of the runs in which the turn was begun, the only one in which it goes on; `begun` counts the workers that
+    began it and did not give it back; `cancel`: its sender gave it up.
+    """
 
     turn: int
     stage: Stage
@@ -211,7 +218,7 @@ def entering(state: State | None, item: Item, seen: int) -> tuple[Entered, bool]
     """
     if state is None:
         return Entered(1), True
-    if state.request != item.request:
+    if state.request and state.request != item.request:
         raise Another
     match state.stage:
         case Stage.ANSWERED if state.turn > seen:

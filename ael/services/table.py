@@ -16,7 +16,7 @@ from ael.journal.durable import StoreError
 from ael.journal.listen import Listener
 from ael.journal.postgres import PostgresDatabase
 from ael.journal.writer import Connection, Writer
-from ael.services.queue import Away, Entered, Full, Item, Sizes, Stage, State, Unreadable, entering, item_of
+from ael.services.queue import Away, Entered, Full, Item, OtherStore, Sizes, Stage, State, Unreadable, entering, item_of
 
 T = TypeVar("T")
 
@@ -193,10 +193,15 @@ class TableTaken:
         self.turn = turn
         self.item = item
         self.cancelled = cancelled
+        self._begun = False
 
     async def begin(self, store: str) -> int | None:
         """As `Taken`."""
-        return await self._line._do(partial(_begin, self._mine, store))
+        begun = await self._line._do(partial(_begin, self._mine, store))
+        if begun == 0:
+            raise OtherStore
+        self._begun = begun is not None
+        return begun
 
     async def extend(self) -> bool:
         """As `Taken`."""
@@ -211,7 +216,7 @@ class TableTaken:
 
     async def give_back(self, after: float) -> None:
         """As `Taken`."""
-        await self._line._do(partial(_give_back, self._mine, after))
+        await self._line._do(partial(_give_back, self._mine, after, int(self._begun)))
 
     @property
     def _mine(self) -> tuple[str, str, int, str]:
@@ -324,10 +329,14 @@ def _taken(line: TableLine, token: str, turn: int, text: bytes, left: float, can
 
 
 def _begin(mine: tuple[str, str, int, str], store: str, db: Connection) -> int | None:
-    found = db.rows(
-        f"UPDATE ael_item SET store = ?, begun = begun + 1{_MINE} AND store IN ('', ?) RETURNING begun", store, *mine, store
-    )
-    return int(found[0][0]) if found else None
+    """How many began it; 0 where that was for another store, None where it is not this worker's any more."""
+    found = db.rows(f"SELECT store FROM ael_item{_MINE} FOR UPDATE", *mine)
+    if not found:
+        return None
+    if found[0][0] not in ("", store):
+        return 0
+    begun = db.rows(f"UPDATE ael_item SET store = ?, begun = begun + 1{_MINE} RETURNING begun", store, *mine)
+    return int(begun[0][0])
 
 
 def _extend(mine: tuple[str, str, int, str], lease: float, db: Connection) -> bool | None:
@@ -346,12 +355,12 @@ def _answer(queue: str, token: str, turn: int, text: bytes, db: Connection) -> N
         _tell(db, _answers(str(found[0][0])))
 
 
-def _give_back(mine: tuple[str, str, int, str], after: float, db: Connection) -> None:
+def _give_back(mine: tuple[str, str, int, str], after: float, begun: int, db: Connection) -> None:
     # What was begun is not to be taken back any more: it stays taken, by nobody.
     db.change(
         "UPDATE ael_item SET stage = CASE WHEN store = '' THEN 'waits' ELSE 'taken' END, owner = '', lease = ?,"
-        f" begun = GREATEST(begun - 1, 0){_MINE}",
-        *(db.now() + after, *mine),
+        f" begun = GREATEST(begun - ?, 0){_MINE}",
+        *(db.now() + after, begun, *mine),
     )
     _tell(db, _items(mine[0]))
 

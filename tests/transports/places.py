@@ -26,11 +26,14 @@ from ael.server import listener
 from ael.server.served import Alone, prepare
 from ael.server.stop import Stop
 from tests.programs import open_files
+from tests.transports.queues import QUEUES, queue, working
 
 TOKEN = "orders-token-0123456789"
 PACK = 'pack shop {\n  version "1.0.0"\n  uses server/connect\n  uses server/grpc\n  extern "outside"\n}\n'
 PLACES = ("in process", "process", "https", "grpc")
-"""Every placement that there is; a test of all of them is parametrised with these."""
+"""The placements that answer at once; a test of all of them is parametrised with these."""
+EVERYWHERE = (*PLACES, *QUEUES)
+"""And those where calls wait for a worker."""
 
 OUTSIDE = '''\
 """What the provider does outside: in files beside the program, seen by every process of it."""
@@ -197,16 +200,24 @@ async def placed(place: str, folder: Path, main: str, setting: Setting | None = 
             lines += "".join(f"service {name} = process(workers: {given.workers}{options})\n" for name in given.services)
         elif place in ("https", "grpc"):
             behind = serving if place == "https" else serving_grpc
-            alone, port, stop = await stack.enter_async_context(behind(folder / "server", main, given.runs + given.server))
+            alone, port, ends = await stack.enter_async_context(behind(folder / "server", main, given.runs + given.server))
+            stop = ends.set
             outer = port if given.through is None else await stack.enter_async_context(given.through(port))
             lines += 'host "127.0.0.1"\nsecret T = env("ORDERS_TOKEN")\n'
             options = f", {given.options}" if given.options else ""
             for name in given.services:
                 lines += f'service {name} = {address(place, outer)}, token: secret("T"){options})\n'
+        elif place in QUEUES:
+            found = stack.enter_context(queue(place))
+            options = f", {given.options}" if given.options else ""
+            placed_there = "".join(found.line(f"service {name}", given.options) for name in given.services)
+            server = opened_in(folder / "server", main, f'runs = sqlite("runs.db")\n{found.lines}{placed_there}{given.server}')
+            stop = (await stack.enter_async_context(working(server))).stop
+            lines += found.lines + "".join(found.line(f"service {name}", f"slots: 0{options}") for name in given.services)
         opened = opened_in(folder, main, lines)
-        where = folder / "server" if place in ("https", "grpc") else folder
+        where = folder / "server" if place in ("https", "grpc", *QUEUES) else folder
         sys.path.insert(0, str(where))
         stack.callback(sys.path.remove, str(where))
         host = open_host(opened, sinks=[spans], **given.more)
         await stack.enter_async_context(host)
-        yield Placed(host, where, spans, alone, port, stop.set if stop is not None else lambda: None)
+        yield Placed(host, where, spans, alone, port, stop or (lambda: None))

@@ -1,0 +1,99 @@
+"""Queues for the suite: a real NATS and a real PostgreSQL, and workers that take their items."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import os
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from uuid import uuid4
+
+from ael.durable.execute import execution_of
+from ael.durable.worker import Worker
+from ael.host import Host, open_host
+from ael.project.program import Opened
+from ael.server.crew import Crew, crew
+from tests.nats import NatsServer
+from tests.postgres import PostgresServer
+
+QUEUES = ("nats", "postgres")
+
+
+@cache
+def postgres() -> PostgresServer:
+    """One PostgreSQL for all tests of a process."""
+    made = PostgresServer()
+    atexit.register(made.remove)
+    made.start()
+    return made
+
+
+@dataclass
+class Queue:
+    """A queue of its own. `server` is the broker behind it; `form` how a deployment names it, without its last bracket."""
+
+    kind: str
+    server: NatsServer | PostgresServer
+    form: str
+    lines: str = ""
+
+    def line(self, subject: str, options: str = "") -> str:
+        """A line of a deployment that places `subject` there."""
+        return f"{subject} = {self.form}{', ' if options else ''}{options})\n"
+
+
+@contextmanager
+def queue(kind: str) -> Iterator[Queue]:
+    """A broker with nothing in it: a NATS of its own, or a database of its own."""
+    if kind == "nats":
+        nats = NatsServer()
+        try:
+            nats.start()
+            yield Queue(kind, nats, f'nats("{nats.address}"', 'host "127.0.0.1"\n')
+        finally:
+            nats.remove()
+    else:
+        name = f"QUEUE_{uuid4().hex[:12].upper()}"
+        os.environ[name] = postgres().create(name.lower())
+        try:
+            yield Queue(kind, postgres(), f'postgres(secret("{name}")', f'secret {name} = env("{name}")\n')
+        finally:
+            del os.environ[name]
+
+
+@dataclass
+class Working:
+    """A worker in this process. `said` is what it told of troubles."""
+
+    host: Host
+    crew: Crew
+    worker: Worker
+    said: list[tuple[str, str]] = field(default_factory=list)
+
+    def stop(self) -> None:
+        """As the first signal."""
+        self.worker.stop()
+        self.crew.stop()
+
+
+@asynccontextmanager
+async def working(opened: Opened) -> AsyncIterator[Working]:
+    """A worker of a program under its deployment, until the block ends."""
+    sys.modules.pop("outside", None)
+    said: list[tuple[str, str]] = []
+    async with AsyncExitStack() as stack:
+        host = await stack.enter_async_context(open_host(opened, durable=True))
+        made = await crew(opened, stack, lambda row, outcome: None, lambda code, text: said.append((code, text)))
+        execution = execution_of(host)
+        worker = Worker({host.unit.digest: execution}, 8, drain=host.opened.deployment.runs.drain, others=made.programs)
+        work = asyncio.gather(worker.work(), made.work())
+        found = Working(host, made, worker, said)
+        try:
+            yield found
+        finally:
+            found.stop()
+            await work
