@@ -16,6 +16,8 @@ def options_for(deployment: Deployment, tenant: str | None, caller: str | None) 
 
     A caller whom the deployment names brings its tenant along. Where it names some, or tenants, nobody else starts a run.
     """
+    if caller == "":
+        raise HostError("AEL0855", "the name of a caller is empty: leave it out where nobody is meant")
     callers, tenants = deployment.serving.callers, deployment.tenants
     bound = None if caller is None else callers.get(caller)
     if caller is not None and bound is None and callers:
@@ -23,8 +25,9 @@ def options_for(deployment: Deployment, tenant: str | None, caller: str | None) 
     if bound is not None and tenant not in (None, bound.tenant):
         message = f"the caller `{caller}` belongs to the tenant `{bound.tenant}`, not to `{tenant}`"
         raise HostError("AEL0855", message)
-    said = tenant or (None if bound is None else bound.tenant)
-    chosen = said or DEFAULT_TENANT
+    # Nobody said is something else than an empty name: a variable that was not set makes nobody the default tenant.
+    said = tenant if tenant is not None or bound is None else bound.tenant
+    chosen = DEFAULT_TENANT if said is None else said
     if not NAME.fullmatch(chosen):
         message = "the name of a tenant has up to 64 letters, digits, `-`, `_` and `.`, and begins with a letter or digit"
         raise HostError("AEL0855", message)

@@ -227,6 +227,8 @@ def test_a_tool_that_writes_the_deployment_changes_nothing_of_the_run_under_way(
         (("answer", "--tenant", "beta", "--caller", "ann"), 2, "the caller `ann` belongs to the tenant `acme`, not to `beta`"),
         (("answer", "--tenant", "acme", "--caller", "eve"), 2, "the deployment has no caller `eve`"),
         (("answer", "--tenant", "a:b"), 2, "the name of a tenant has up to 64"),
+        (("answer", "--tenant", ""), 2, "the name of a tenant has up to 64"),
+        (("answer", "--caller", ""), 2, "the name of a caller is empty"),
     ],
 )
 def test_a_run_is_for_a_tenant_and_a_caller(desk: Ael, words: tuple[str, ...], code: int, said: str) -> None:
