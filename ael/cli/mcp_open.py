@@ -27,7 +27,7 @@ from ael.mcp.outside import visible
 from ael.mcp.session import Session, open_session
 from ael.project.deployment import McpBinding
 from ael.project.servers import DeclaredServer, Servers, open_servers
-from ael.run.trace import Masker
+from ael.run.masker import Masker
 from ael.syntax import nodes as n
 from ael.types.pin import Pins
 from ael.types.signature import Repeat

@@ -13,7 +13,7 @@ from ael.journal.entry import Entry
 from ael.observe.shown import Shown, as_shown, content_of, shown
 from ael.project.deployment import Deployment
 from ael.run.bindings import system_user
-from ael.run.trace import Masker
+from ael.run.masker import Masker
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from ael.hosting.failure import HostError
 from ael.hosting.secrets import Secrets
 from ael.models.registry import PROVIDERS
 from ael.project.deployment import Deployment
-from ael.run.trace import Masker
+from ael.run.masker import Masker
 
 
 def masker_of(deployment: Deployment) -> Masker:

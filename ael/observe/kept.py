@@ -21,8 +21,8 @@ from ael.observe.shown import Shown
 from ael.observe.turns import failed_attempts, spent, turn_attributes, turn_content
 from ael.observe.unrecorded import unrecorded
 from ael.run.conversation import Request
+from ael.run.masker import Masker
 from ael.run.ports import Span
-from ael.run.trace import Masker
 
 _VISIT = re.compile(r"(?P<name>.+?)(?:@\d+(?:#\d+)?|#\d+(?:\[\d+\])?)")
 """A visit of a node: from code (`answer@2#3`: the third from this place), or of an agent (`answer#3`, `research#1[4]` for an item)."""

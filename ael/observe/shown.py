@@ -11,7 +11,7 @@ from ael.data import replace
 from ael.journal.content import outcome_outline, outline
 from ael.journal.durable import RunRow
 from ael.journal.entry import Entry, Kind, State
-from ael.run.trace import Masker
+from ael.run.masker import Masker
 from ael.types.json import JsonError, read
 from ael.types.value import File, Secret
 

@@ -149,6 +149,7 @@ class CallPlan:
                 span.end("parked", scope.seen)
             raise
         except (Failure, Fault, Uncertain) as error:
+            run.world.masker.ending(error)
             if isinstance(error, Uncertain) and error.step == step.path and run.parks_uncertain:
                 if span is not None:
                     span.end("uncertain", scope.seen, None, key=step.key)
@@ -178,7 +179,7 @@ class CallPlan:
             await self.prepare(scope, step.path)
         except Fault as fault:
             taint = scope.seen | self.sources
-            step.fail(fault, taint)
+            step.fail(scope.run.world.masker.ending(fault), taint)
             scope.note(step.path, taint)
             raise
 
@@ -250,11 +251,11 @@ class CallPlan:
                 if (left is not None and wait >= left) or not attempts.take():
                     raise
                 if parks:
-                    if not step.deferred(fault, retry.attempts + DEFERRALS):
+                    if not step.deferred(run.world.masker.ending(fault), retry.attempts + DEFERRALS):
                         raise
                     detail = {"operation": self.short, "reason": fault.kind.value}
                     raise Parked(Wait("time", step.path, self.name, run.world.clock.now() + wait, detail)) from None
-                step.failed_attempt(attempt, fault)
+                step.failed_attempt(attempt, run.world.masker.ending(fault))
                 tell_retry(step, attempt, wait, fault, span)
                 await run.world.clock.sleep(wait)
                 again = permission(scope, self, Check.PERMISSION_AGAIN)

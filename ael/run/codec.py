@@ -27,6 +27,10 @@ def limits_of(sizes: SizeLimits) -> Limits:
     return Limits(depth=sizes.depth, tool_input=sizes.input, tool_result=sizes.result, model_output=sizes.output)
 
 
+def _as_it_is(value: object) -> object:
+    return value
+
+
 class ValueCodec:
     """One type. All functions raise `DecodeError` for what does not fit."""
 
@@ -47,7 +51,7 @@ class ValueCodec:
 class InputCodec:
     """The arguments of something that can be called: a record by wire names, and back to positions."""
 
-    __slots__ = ("_definitions", "_regular", "max_bytes", "parameters", "record", "type", "value")
+    __slots__ = ("_definitions", "_regular", "incoming", "max_bytes", "parameters", "record", "type", "value")
 
     def __init__(self, codecs: Codecs, signature: Signature, max_bytes: int) -> None:
         self.parameters: tuple[ParameterDef, ...] = signature.parameters
@@ -58,6 +62,8 @@ class InputCodec:
         limits = replace(codecs.limits, tool_input=max_bytes)
         self.value = ValueCodec(self.type, codecs.definitions, limits, max_bytes)
         self._regular = argument_reader(self.record, codecs.definitions, limits)
+        self.incoming: Convert = _as_it_is
+        """What is done first with the input of a run, text or what it was read as: known secrets are masked in it."""
 
     def proposed(self, raw: str | None) -> Arguments:
         """Arguments as a model sent them. What is regular already takes the strict way alone. Raises `DecodeError`."""

@@ -340,7 +340,7 @@ class Talk:
             usage = Usage(input=prompt, estimated=True)
             reservation.settle(usage, self._cost(link, usage))
             raise
-        turn = writable(turn)
+        turn = writable(self._scope.run.world.masker.turn(turn))
         usage = usage_of(turn, prompt)
         cost = self._cost(link, usage)
         return Asked(turn, usage, cost, max_tokens, link, reservation.settle(usage, cost))

@@ -13,10 +13,10 @@ from ael.journal.entry import Kind
 from ael.run.approval import decided, record, recorded
 from ael.run.codec import digest
 from ael.run.events import ApprovalAsked, ApprovalDecided
+from ael.run.masker import Masker
 from ael.run.ports import ApprovalRequest, Decision, Question, Reply
 from ael.run.scope import Scope
 from ael.run.step import Step
-from ael.run.trace import Masker
 from ael.types.decode import decoder, encoder
 from ael.types.problem import DecodeError
 from ael.types.tool_schema import SchemaRefused, import_schema

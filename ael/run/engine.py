@@ -127,6 +127,7 @@ class Engine:
                 found = self._entry(name).input
             else:
                 found = InputCodec(self.world.codecs, unit.nodes[name].spec.signature, self.world.bindings.limits.input)
+            found.incoming = self.world.masker.incoming
             self._inputs[name] = found
         return found
 
@@ -197,6 +198,8 @@ class Engine:
         run.via = options.via
         run.parks = options.park
         run.parks_uncertain = options.park and bindings.parks_uncertain
+        if world.observer is not None:
+            world.observer(run)
         return run, refused or diverged
 
     def rights(self, options: Options) -> Rights:

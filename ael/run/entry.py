@@ -81,5 +81,6 @@ def decoded(codec: InputCodec, given: Given) -> Input:
     if isinstance(given, Input):
         return given
     if isinstance(given, bytes | str):
-        return Input(cast("dict[str, object]", codec.value.read(given if given.strip() else "{}")))
-    return Input(cast("dict[str, object]", codec.value.decode({} if given is None else dict(given))))
+        text = cast("bytes | str", codec.incoming(given if given.strip() else "{}"))
+        return Input(cast("dict[str, object]", codec.value.read(text)))
+    return Input(cast("dict[str, object]", codec.value.decode(codec.incoming({} if given is None else dict(given)))))

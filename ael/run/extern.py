@@ -43,8 +43,10 @@ class Extern:
             if self.asynchronous:
                 result = self.function(**given)
                 assert inspect.isawaitable(result)
-                return snapshot(await result)
-            return snapshot(await in_thread(scope.run.hold, partial(self.function, **given), stopped))
+                return scope.run.world.masker.incoming(snapshot(await result))
+            return scope.run.world.masker.incoming(
+                snapshot(await in_thread(scope.run.hold, partial(self.function, **given), stopped))
+            )
         except (TimeoutError, ConnectionError) as error:
             kind = FaultKind.TIMEOUT if isinstance(error, TimeoutError) else FaultKind.DISCONNECTED
             raise Fault(kind, f"`{step.target}` lost its connection: {type(error).__name__}") from error

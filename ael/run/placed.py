@@ -6,11 +6,12 @@ The checks before, the journal, the retries and the time limits are those of eve
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping
-from typing import Any
+from typing import Any, cast
 
 from ael.data import replace
 from ael.run.codec import InputCodec, text_of_form
 from ael.run.extern import context_of, full_name
+from ael.run.masker import Masker
 from ael.run.placement import PlacedAnswer, PlacedCall, Placement, ResultCodec
 from ael.run.progress import heard
 from ael.run.repeat import LOST_ANSWER
@@ -112,7 +113,7 @@ class Crossing:
             scope.seen |= answer.taint
         else:
             scope.seen |= {f"service:{self._short}"}
-        return self._value(answer, step)
+        return self._value(answer, step, scope.run.world.masker)
 
     def _watch(self, scope: Scope, path: str) -> Callable[[str, object], None]:
         """Tells what happens inside as this run's own, at the places where it would happen here; what began the call itself is told."""
@@ -131,11 +132,11 @@ class Crossing:
 
         return tell
 
-    def _value(self, answer: PlacedAnswer, step: Step) -> object:
+    def _value(self, answer: PlacedAnswer, step: Step, masker: Masker) -> object:
         if answer.ending is not None:
-            raise self._ended(answer.ending, step)
+            raise self._ended(cast("Mapping[str, object]", masker.incoming(answer.ending)), step)
         try:
-            return self._result.read(answer.value or b"")
+            return self._result.read(cast("bytes", masker.incoming(answer.value or b"")))
         except DecodeError as error:
             raise self._malformed(f"it does not fit its type: {error.text}") from None
 

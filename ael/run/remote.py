@@ -78,7 +78,7 @@ class RemoteTool:
             if fault.details.get("sent") is False:
                 step.sent = False
             raise
-        return self._value(answer, scope.run.world.masker.text)
+        return self._value(scope.run.world.masker.answer(answer), scope.run.world.masker.text)
 
     async def attach(self, scope: Scope, path: str) -> None:
         """Before the call begins: `attached`. A server that is not bound is told by the call."""

@@ -7,85 +7,8 @@ from collections.abc import Iterable, Mapping
 from hashlib import sha256
 
 from ael.data import replace
-from ael.net.redact import SHORTEST, forms
+from ael.run.masker import Masker
 from ael.run.ports import Clock, Sink, Span
-from ael.types.value import File, Secret
-
-MASK = "***"
-
-
-class Masker:
-    """Replaces known secret values, in every form in which they are likely to travel, by `***` (K41). By value, never by name."""
-
-    __slots__ = ("_values",)
-
-    def __init__(self, known: Iterable[Secret]) -> None:
-        found: set[str] = set()
-        for secret in known:
-            value = secret.reveal()
-            if len(value) >= SHORTEST:
-                found.update(forms(value))
-        self._values = tuple(sorted(found, key=len, reverse=True))
-
-    def text(self, text: str) -> str:
-        """`text` without secrets."""
-        for value in self._values:
-            if value in text:
-                text = text.replace(value, MASK)
-        return text
-
-    def pieces(self) -> Pieces:
-        """Masks a text that comes in pieces."""
-        return Pieces(self._values)
-
-    def value(self, value: object) -> object:
-        """A JSON form without secrets; what holds none is given back as it is."""
-        if not self._values:
-            return value
-        match value:
-            case str():
-                return self.text(value)
-            case dict():
-                return {self.text(str(key)): self.value(item) for key, item in value.items()}
-            case list() | tuple():
-                return [self.value(item) for item in value]
-            case Secret():
-                return MASK
-            case bytes() | File():
-                return value
-            case _:
-                return value
-
-
-class Pieces:
-    """Masks a text that comes in pieces: what may be the beginning of a secret waits for what follows."""
-
-    __slots__ = ("_held", "_values")
-
-    def __init__(self, values: tuple[str, ...]) -> None:
-        self._values = values
-        self._held = ""
-
-    def feed(self, text: str) -> str:
-        """What may be shown after another piece."""
-        if not self._values:
-            return text
-        text = self._held + text
-        for value in self._values:
-            text = text.replace(value, MASK)
-        keep = max(_overlap(text, value) for value in self._values)
-        self._held = text[len(text) - keep :]
-        return text[: len(text) - keep]
-
-    def rest(self) -> str:
-        """What was held back, when nothing follows."""
-        held, self._held = self._held, ""
-        return held
-
-
-def _overlap(text: str, value: str) -> int:
-    """How much of the end of a text is the beginning of a value."""
-    return next((size for size in range(min(len(text), len(value) - 1), 0, -1) if text.endswith(value[:size])), 0)
 
 
 class Trace:

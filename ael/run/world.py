@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from ael.lower.unit import CompiledUnit
 from ael.run.bindings import Bindings
 from ael.run.codec import Codecs
 from ael.run.halt import Watchdog
-from ael.run.trace import Masker
+from ael.run.masker import Masker
 
 if TYPE_CHECKING:
     from ael.run.frame import RunFrame
+    from ael.run.run import Run
 
 
 class Plan(Protocol):
@@ -29,7 +30,7 @@ class Plan(Protocol):
 class World:
     """Shared by the runs of an `Engine`. Holds no value of any run."""
 
-    __slots__ = ("bindings", "clock", "codecs", "masker", "plans", "unit", "watchdog")
+    __slots__ = ("bindings", "clock", "codecs", "masker", "observer", "plans", "unit", "watchdog")
 
     def __init__(self, unit: CompiledUnit, bindings: Bindings, codecs: Codecs, watchdog: Watchdog | None) -> None:
         self.unit = unit
@@ -39,6 +40,8 @@ class World:
         self.masker = Masker(bindings.secrets.values())
         self.watchdog = watchdog
         self.plans: Mapping[str, Plan] = {}
+        self.observer: Callable[[Run], None] | None = None
+        """Hears of each run before it begins."""
 
 
 def short(name: str) -> str:

@@ -21,7 +21,7 @@ import uvicorn
 from ael.data import dataclass, field
 from ael.durable.decide import DecideError, Open, decide, find, waiting
 from ael.journal.durable import DurableStore, RunRow, StoreError
-from ael.run.trace import Masker
+from ael.run.masker import Masker
 from ael.server.caller import Caller, Callers
 from ael.server.connection import Connection
 from ael.server.guard import Receive, Scope, Send

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from ael.durable.decide import DecideError, Open, decide
 from ael.journal.durable import DurableStore, RunState
 from ael.run.events import Event
+from ael.run.masker import Masker
 from ael.run.ports import ApprovalRequest, Decision
-from ael.run.trace import Masker
 from ael.server.approval import SCHEMA, decision, question
 from ael.server.calls import LAST_REPORT, InputRequired, words
 from ael.server.flight import Report, Request, Unasked

@@ -15,8 +15,8 @@ from ael.observe.prompt import added, messages
 from ael.observe.shown import Shown
 from ael.run.bindings import Options
 from ael.run.conversation import Request
+from ael.run.masker import Masker
 from ael.run.ports import Opaque
-from ael.run.trace import Masker
 from ael.types.spec import NodeSpec
 from ael.types.type import IntType
 from tests.journal.places import Place

@@ -15,9 +15,9 @@ from ael.journal.entry import Ending, Entry, Kind, State
 from ael.observe.effect import attempts
 from ael.observe.kept import Kept, trace_of
 from ael.run.bindings import Options
+from ael.run.masker import Masker
 from ael.run.outcome import Suspended
 from ael.run.ports import Decision, ModelError, ModelErrorKind, Usage
-from ael.run.trace import Masker
 from ael.types.spec import ApprovalSpec
 from ael.types.type import IntType
 from tests.journal.places import Place

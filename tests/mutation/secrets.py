@@ -50,9 +50,9 @@ MUTATIONS = (
     Mutation(
         "K41",
         "the forms of a secret other than the plain one",
-        "ael/run/trace.py",
-        "                found.update(forms(value))\n",
-        "                found.add(value)\n",
+        "ael/run/masker.py",
+        "    return tuple(sorted({form for value in values for form in forms(value)}, key=len, reverse=True))",
+        "    return tuple(sorted(set(values), key=len, reverse=True))",
         RUN + "test_a_secret_in_any_form_is_in_no_trace_answer_or_outcome",
     ),
     Mutation(

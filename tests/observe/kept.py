@@ -19,9 +19,10 @@ from ael.observe.kept import Kept, trace_of
 from ael.observe.shown import Evidence, shown
 from ael.run.bindings import Options
 from ael.run.engine import Engine
+from ael.run.masker import Masker
 from ael.run.outcome import Outcome
 from ael.run.ports import Span
-from ael.run.trace import Masker, SpanList
+from ael.run.trace import SpanList
 from tests.run.fakes import model
 from tests.run.helpers import engine
 

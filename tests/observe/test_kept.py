@@ -12,9 +12,10 @@ from ael.journal.entry import Ending, Entry, Header, Kind, State
 from ael.observe.idle import gaps_of, overlap
 from ael.observe.kept import trace_of
 from ael.run.bindings import Options
+from ael.run.masker import Masker
 from ael.run.outcome import Suspended
 from ael.run.ports import Decision, ModelError, ModelErrorKind, Usage
-from ael.run.trace import Masker, SpanList
+from ael.run.trace import SpanList
 from ael.types.fault import Fault, FaultKind
 from ael.types.signature import Repeat
 from ael.types.spec import ApprovalSpec, RetrySpec

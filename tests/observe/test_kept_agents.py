@@ -12,8 +12,9 @@ from ael.journal.durable import RunState
 from ael.journal.entry import State
 from ael.observe.kept import Kept, trace_of
 from ael.run.bindings import Options
+from ael.run.masker import Masker
 from ael.run.ports import Span
-from ael.run.trace import Masker, SpanList
+from ael.run.trace import SpanList
 from tests.observe.kept import keep, kept, rehearsed, spans_of, tree
 from tests.run.agents import compiled
 from tests.run.fakes import call, calls, model, said

@@ -13,7 +13,7 @@ from ael.journal.durable import RunRow, RunState
 from ael.journal.entry import Ending, Entry, Header, Kind, State
 from ael.observe.shown import Evidence, Shown, as_shown, shown
 from ael.project.deployment import Deployment, SecretSource
-from ael.run.trace import Masker
+from ael.run.masker import Masker
 from ael.types.value import File, Secret
 
 SECRET = "k-0123456789"

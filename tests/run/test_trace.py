@@ -23,10 +23,11 @@ from ael.run.events import (
     ToolStarted,
     TurnFinished,
 )
+from ael.run.masker import Masker
 from ael.run.ports import ModelError, ModelErrorKind, Span
 from ael.run.run import Feed
 from ael.run.store import MemoryStore
-from ael.run.trace import Masker, SpanList, child_of, trace_parent
+from ael.run.trace import SpanList, child_of, trace_parent
 from ael.types.fault import Failure, Fault, FaultKind
 from ael.types.spec import StoreSpec
 from ael.types.value import Secret
