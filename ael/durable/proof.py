@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from ael.data import dataclass, field
-from ael.durable.sends import Send, placed
+from ael.durable.sends import KEPT, Send, placed
 from ael.journal.entry import Ending, Entry, Kind, State
 from ael.lower.unit import CompiledUnit
 from ael.types.signature import Repeat
@@ -70,7 +70,8 @@ class Proof:
 def repeats(unit: CompiledUnit) -> dict[str, Repeat]:
     """The repeat safety of everything that can be called, by its name."""
     found = {name: tool.spec.repeat for name, tool in unit.tools.items()}
-    return {**found, **{name: spec.repeat for name, spec in unit.operations.items()}}
+    nodes = {name: node.spec.signature.effects.repeat for name, node in unit.nodes.items()}
+    return {**found, **nodes, **{name: spec.repeat for name, spec in unit.operations.items()}}
 
 
 def prove(
@@ -123,7 +124,7 @@ def broken(run: Crashed, known: Mapping[str, Repeat]) -> list[str]:
             problems.append(f"{path} ({sends[0].target}) was sent, and is not in the journal")
             continue
         repeat = known.get(entry.target, Repeat.IDEMPOTENT)
-        if repeat.can_be_uncertain and len(sends) > 1:
+        if repeat.can_be_uncertain and len(sends) > 1 and not all(send.kind == KEPT for send in sends):
             problems.append(f"{path} ({entry.target}) is `repeat {repeat.word}`, and was sent {len(sends)} times")
         if len({send.key for send in sends}) > 1:
             problems.append(f"{path} ({entry.target}) was sent under different keys")

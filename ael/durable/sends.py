@@ -1,4 +1,4 @@
-"""Counting what really goes out: models, Python functions, MCP servers and stores that note each send in a file before it (feature D1).
+"""Counting what really goes out: models, Python functions, MCP servers, placements and stores that note each send in a file before it (D1).
 
 The file is opened to be appended to, and a line is written at once: what a killed process had sent is in it.
 """
@@ -18,6 +18,7 @@ from ael.journal.durable import HeldRun
 from ael.journal.entry import Entry, Header, Kind, State
 from ael.models.wrapped import WrappedConversation, WrappedProvider
 from ael.run.bindings import Bindings
+from ael.run.placement import PlacedAnswer, PlacedCall, Placement
 from ael.run.ports import (
     CallContext,
     Conversation,
@@ -34,6 +35,8 @@ from ael.run.ports import (
 from ael.types.spec import RemoteSpec
 
 Phase = Literal["send", "sent"]
+KEPT = "kept"
+"""The kind of a send to what surely does a thing once for its key."""
 
 
 class Send(NamedTuple):
@@ -75,6 +78,7 @@ class Sends:
             externs={name: _extern(name, function, self) for name, function in bindings.externs.items()},
             stores={name: _Store(store, name, self) for name, store in bindings.stores.items()},
             servers={name: _Server(server, self) for name, server in bindings.servers.items()},
+            placements={name: _Placement(one, self) for name, one in bindings.placements.items()},
         )
 
 
@@ -240,6 +244,30 @@ class _Server:
             call.sending(protocol)
 
         answer = await self._inner.call(spec, arguments, replace(call, sending=sending), ask)
+        self._sends.after()
+        return answer
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+
+class _Placement:
+    def __init__(self, inner: Placement, sends: Sends) -> None:
+        self._inner = inner
+        self._sends = sends
+
+    @property
+    def keeps(self) -> bool:
+        return self._inner.keeps
+
+    async def call(self, call: PlacedCall) -> PlacedAnswer:
+        context = call.context
+
+        def sending(protocol: str) -> None:
+            self._sends.note(Send(KEPT if self.keeps else "call", context.step, call.target, context.key))
+            context.sending(protocol)
+
+        answer = await self._inner.call(replace(call, context=replace(context, sending=sending)))
         self._sends.after()
         return answer
 

@@ -89,7 +89,9 @@ class _Visit(CallPlan):
         def hand_over() -> Coroutine[Any, Any, object]:
             return self._call.run(self._placement, scope, step, form, None, resend=resend, grants=grants)
 
-        return deliver(hand_over, scope, step, self.repeat) if self._delivers else hand_over()
+        if not self._delivers:
+            return hand_over()
+        return deliver(hand_over, scope, step, twice=resend or self._placement.keeps)
 
     def interrupted(self, step: Step) -> bool:
         """As of an operation."""
