@@ -240,6 +240,10 @@ class Remote:
             live = self._bound = _Live(loop, self._policy)
         return live
 
+    def breakers(self) -> Mapping[str, str]:
+        """What was called, by its name there -> the state of its breaker."""
+        return {} if self._bound is None else {name: breaker.state for (_, name), breaker in self._bound.breakers.items()}
+
     def _breaker(self, spec: RemoteSpec) -> Breaker:
         breakers = self._live().breakers
         key = (spec.kind, spec.wire)

@@ -96,6 +96,8 @@ def listen(state: ProgramState, binding: n.Binding) -> None:
     for word, given in found.named.items():
         with state.told():
             limits[word] = _limit(word, given, argument(value(binding), word))
+            if word == "metrics":
+                state.want(limits[word], argument(value(binding), word))
     state.listen = Listen(**limits)
     if ("certificate" in limits) != ("key" in limits) or ("clients" in limits and "key" not in limits):
         note = 'write `listen = http(certificate: "server.pem", key: "server.key")`; `clients: "authority.pem"` may stand beside them'
@@ -142,8 +144,14 @@ def _limit(word: str, given: object, place: n.Node) -> object:
         if not isinstance(given, str) or not given or "\0" in given:
             raise Wrong("AEL0814", f'`{word}` is the path of a file: `{word}: "server.pem"`', place)
         return given
+    if word == "metrics":
+        secret = text_of(given) if isinstance(given, Construct) and given.name == "secret" else None
+        if secret is None:
+            note = 'write `metrics: secret("NAME")`, and where it comes from: `secret NAME = env("NAME")`'
+            raise Wrong("AEL0815", "a token is a named secret, never text in a file", place, note)
+        return secret
     if word not in _NAMES:
-        raise Wrong("AEL0814", f"`http` has no `{word}`", place, listing("it has", (*_NAMES, *_COUNTS, *_TIMES, *_FILES)))
+        raise Wrong("AEL0814", f"`http` has no `{word}`", place, listing("it has", (*_NAMES, *_COUNTS, *_TIMES, *_FILES, "metrics")))
     if not isinstance(given, list) or not given or not all(isinstance(one, str) and one for one in given):
         raise Wrong("AEL0814", f"`{word}` is a list of texts", place)
     check = _host if word == "hosts" else _origin

@@ -37,6 +37,7 @@ class Listen:
     calls run at once, `queue` more wait; at most `sessions` of the older protocol and `connections` are open. Times in milliseconds:
     `timeout` for a whole call, `approval` for a person's answer, `drain` for the calls in flight when the server ends. `certificate` and
     `key` are files of the server's own, with which it speaks TLS; `clients` one of the authorities whose certificates clients need.
+    `metrics` is the secret with the token of whoever reads what the server counted.
     """
 
     hosts: tuple[str, ...] = ()
@@ -52,6 +53,7 @@ class Listen:
     certificate: str = ""
     key: str = ""
     clients: str = ""
+    metrics: str = ""
 
 
 @dataclass(frozen=True)
@@ -63,3 +65,8 @@ class Serving:
     services: Mapping[str, str | None] = field(default_factory=dict)
     callers: Mapping[str, CallerBinding] = field(default_factory=dict)
     listen: Listen = field(default_factory=Listen)
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """The secrets with the tokens of everybody who is let in."""
+        return (*(caller.secret for caller in self.callers.values()), *((self.listen.metrics,) if self.listen.metrics else ()))

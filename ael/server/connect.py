@@ -9,14 +9,16 @@ import asyncio
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from time import monotonic
 
 from ael.net.decompress import decoder_for
 from ael.net.failure import NetError, NetKind
 from ael.run.ports import Clock
 from ael.server.dispatch import Dispatch, Incoming, Reply
-from ael.server.guard import Guard, Receive, Refused, Scope, Send, headers_of
+from ael.server.guard import Guard, Receive, Refused, Scope, Send, headers_of, preflight
 from ael.server.incoming import incoming, one
 from ael.server.methods import Method
+from ael.server.metrics import Metrics
 from ael.server.progress import Stream, Watch, error_event, value_event, wanted
 from ael.services.wire import STATUS, code_of, error
 from ael.types.fault import FaultKind
@@ -40,21 +42,33 @@ class Connect:
     """Serves the methods. `trusts`: whoever is let in says for which tenant and caller it works (the program's own processes)."""
 
     def __init__(
-        self, methods: Mapping[str, Method], dispatch: Dispatch, guard: Guard, clock: Clock, *, trusts: bool = False
+        self,
+        methods: Mapping[str, Method],
+        dispatch: Dispatch,
+        guard: Guard,
+        clock: Clock,
+        metrics: Metrics | None = None,
+        *,
+        trusts: bool = False,
     ) -> None:
         self._methods = methods
         self._dispatch = dispatch
         self._guard = guard
         self._clock = clock
+        self._metrics = metrics
         self._trusts = trusts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
+        began = monotonic()
         try:
             headers = headers_of(scope)
             if self._guard.closed:
                 raise Refused(503, "the server has ended", (("connection", "close"),))
             send = self._guard.from_where(headers, send)
+            if scope["method"] == "OPTIONS" and "origin" in headers:
+                await preflight(send)
+                return
             caller = self._guard.who(headers)
             method = self._methods.get(scope["path"])
             if method is None:
@@ -74,31 +88,35 @@ class Connect:
             )
         except Refused as refused:
             code = CODES.get(refused.status, "invalid_argument")
+            if self._metrics is not None:
+                self._metrics.refused("connect", refused.status)
             await _send(send, refused.status, error(code, refused.message), refused.headers)
             return
         self._guard.exchanges += 1
         try:
             if wanted(headers):
-                await self._streamed(method, request, scope, receive, send)
-                return
-            reply = await self._followed(request, receive)
-            if reply is not None:
-                await _send(send, *_answer(method, reply))
+                reply = await self._streamed(method, request, scope, receive, send)
+            else:
+                reply = await self._followed(request, receive)
+                if reply is not None:
+                    await _send(send, *_answer(method, reply))
         finally:
             self._guard.exchanges -= 1
+        if self._metrics is not None:
+            self._metrics.call("connect", method.path, None if reply is None else reply.ending, monotonic() - began)
 
-    async def _streamed(self, method: Method, request: Incoming, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _streamed(self, method: Method, request: Incoming, scope: Scope, receive: Receive, send: Send) -> Reply | None:
         """Answer in server-sent events. A call that never began, and of which nothing was told, is refused as without them."""
         stream = Stream(scope, send, Watch(self._dispatch.mask, inside=self._trusts))
         request.follower = stream.watch
         reply = await stream.call(asyncio.ensure_future(self._dispatch.call(request)), receive)
-        if reply is None:
-            return
-        status, body, headers = _answer(method, reply)
-        if reply.run is None and not stream.began:
-            await _send(send, status, body, headers)
-            return
-        await stream.end(value_event(reply, body) if status == 200 else error_event(reply, status, body))
+        if reply is not None:
+            status, body, headers = _answer(method, reply)
+            if reply.run is None and not stream.began:
+                await _send(send, status, body, headers)
+            else:
+                await stream.end(value_event(reply, body) if status == 200 else error_event(reply, status, body))
+        return reply
 
     async def _followed(self, request: Incoming, receive: Receive) -> Reply | None:
         """The reply; None when the client went away before it was there, which gives the call up."""

@@ -27,6 +27,8 @@ class Gate:
         self.limit = limit
         self.queue = queue
         self.taken = 0
+        self.shed = 0
+        """Calls that found no room."""
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     async def enter(self, caller: Caller, *, wait: bool = True) -> None:
@@ -35,20 +37,20 @@ class Gate:
         `wait` False: of a call that comes from inside of one that has a slot, which would wait for itself (feature A13.7).
         """
         if caller.concurrent is not None and caller.in_flight >= caller.concurrent:
-            raise Full(f"the caller `{caller.name}` has {caller.in_flight} calls in flight, as many as are allowed at once")
+            raise self._full(f"the caller `{caller.name}` has {caller.in_flight} calls in flight, as many as are allowed at once")
         most = self._tenants.get(caller.tenant)
         if most is not None and self._of_tenant[caller.tenant] >= most:
-            raise Full(f"the tenant `{caller.tenant}` has {most} calls in flight, as many as are allowed at once")
+            raise self._full(f"the tenant `{caller.tenant}` has {most} calls in flight, as many as are allowed at once")
         if self.taken < self.limit and not self._waiting:
             self.taken += 1
             self._count(caller, 1)
             return
         if not wait:
-            raise Full(
+            raise self._full(
                 f"{self.taken} calls are in flight, and this one comes from inside of one of them: it would wait for itself"
             )
         if len(self._waiting) >= self.queue:
-            raise Full(f"{self.taken} calls are in flight and {len(self._waiting)} wait, as many as this server takes")
+            raise self._full(f"{self.taken} calls are in flight and {len(self._waiting)} wait, as many as this server takes")
         self._count(caller, 1)
         turn = asyncio.get_running_loop().create_future()
         self._waiting.append(turn)
@@ -61,6 +63,15 @@ class Gate:
                 self._waiting.remove(turn)
             self._count(caller, -1)
             raise
+
+    @property
+    def waiting(self) -> int:
+        """How many wait for a slot."""
+        return len(self._waiting)
+
+    def _full(self, message: str) -> Full:
+        self.shed += 1
+        return Full(message)
 
     def leave(self, caller: Caller) -> None:
         """Give a slot back: to whoever waits longest, where somebody does."""

@@ -11,7 +11,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from ael.project.serving import Listen
 from ael.server.caller import Caller, Callers
@@ -47,6 +47,15 @@ class Refused(Exception):
         return {"jsonrpc": "2.0", "id": self.id, "error": {"code": self.code, "message": self.message}}
 
 
+class Sides(Protocol):
+    """What a server tells at paths of its own."""
+
+    def owns(self, path: str) -> bool: ...
+
+    async def serve(self, guard: Guard, headers: Mapping[str, list[str]], scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request whose host and origin are known."""
+
+
 @dataclass(eq=False)
 class Guard:
     """`callers` empty: whoever reaches this server is `local`. `admit` makes the inner application's scope know the caller.
@@ -66,6 +75,8 @@ class Guard:
     """Requests with a body that are being answered."""
     closed: bool = False
     """Whether everything has ended, and nothing is let in any more."""
+    sides: Sides | None = None
+    """What is told at other paths."""
     _open: set[tuple[str, str]] = field(default_factory=set)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -82,11 +93,15 @@ class Guard:
                 return
             if self.closed:
                 raise Refused(503, "the server has ended", (("connection", "close"),))
-            if scope["path"] != PATH:
+            sides = self.sides if self.sides is not None and self.sides.owns(scope["path"]) else None
+            if sides is None and scope["path"] != PATH:
                 raise Refused(404, f"there is nothing here; the Model Context Protocol is at {PATH}")
             send = self.from_where(headers, send)
             if scope["method"] == "OPTIONS" and "origin" in headers:
-                await _empty(send, _PREFLIGHT)
+                await preflight(send)
+                return
+            if sides is not None:
+                await sides.serve(self, headers, scope, receive, send)
                 return
             self.admit(scope, self.who(headers))
             if scope["method"] != "POST":
@@ -118,12 +133,14 @@ class Guard:
 
     def who(self, headers: Mapping[str, list[str]]) -> Caller:
         """Who asks. Raises `Refused` (401) for nobody who is known."""
-        if not self.callers:
-            return self.local
+        return self.known(self.callers, headers) if self.callers else self.local
+
+    def known(self, callers: Callers, headers: Mapping[str, list[str]]) -> Caller:
+        """Which of them asks. Raises `Refused` (401) for none."""
         given = headers.get("authorization", [])
         if len(given) == 0:
             raise Refused(401, "say who you are: `Authorization: Bearer TOKEN`", (("www-authenticate", _REALM),))
-        caller = self.callers.of(given[0]) if len(given) == 1 else None
+        caller = callers.of(given[0]) if len(given) == 1 else None
         if caller is None:
             said = f'{_REALM}, error="invalid_token"'
             raise Refused(401, "this token is nobody's", (("www-authenticate", said),))
@@ -325,8 +342,9 @@ def _readable(send: Send, origin: str) -> Send:
     return sending
 
 
-async def _empty(send: Send, headers: tuple[tuple[str, str], ...]) -> None:
-    await send({"type": "http.response.start", "status": 204, "headers": [(k.encode(), v.encode()) for k, v in headers]})
+async def preflight(send: Send) -> None:
+    """Tell the browser of a page whose origin is known that it may ask."""
+    await send({"type": "http.response.start", "status": 204, "headers": [(k.encode(), v.encode()) for k, v in _PREFLIGHT]})
     await send({"type": "http.response.body", "body": b""})
 
 

@@ -18,6 +18,7 @@ from ael.server.guard import PATH, Guard, Scope
 from ael.server.listener import names_of, server_of, shown, started, written
 from ael.server.protocol import CALLER, Protocol
 from ael.server.served import Served
+from ael.server.sides import Sides
 from ael.server.stop import Stop
 
 
@@ -32,6 +33,7 @@ async def serve(
     stop: Stop,
     served: Served | None = None,
     *,
+    sides: Sides | None = None,
     connect: bool = True,
 ) -> None:
     """Serve until `stop`, then end the calls in flight, and return. `served`: services and nodes beside it, over the Connect protocol
@@ -46,6 +48,7 @@ async def serve(
     guard = Guard(
         manager.handle_request, listen, callers, local, names_of(host, bound, listen), _admit, lambda: not calls.draining
     )  # fmt: skip
+    guard.sides = sides
     app = served.beside(guard, PATH) if served is not None and connect else guard
     server = server_of(app, listen)
     await calls.open()
@@ -57,6 +60,8 @@ async def serve(
             await started(server, serving)
             print(f"ael serve: listening on {shown(listen, host, bound)}{PATH}", file=sys.stderr, flush=True)
             await asyncio.wait({serving, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            if sides is not None:
+                sides.close()
             await asyncio.gather(calls.close(), *(() if served is None else (served.dispatch.close(),)))
             await written(guard)
             guard.closed = True

@@ -7,7 +7,8 @@ no unknown tool, and one of its paths sends the text of exceptions: all of that 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
+from time import monotonic
 from typing import Any, cast
 
 import mcp_types as types
@@ -18,11 +19,13 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from ael import __version__
+from ael.server.answer import OUTCOME_META
 from ael.server.caller import Caller
-from ael.server.calls import APPROVAL, Calls, InputRequired, StaleState
+from ael.server.calls import APPROVAL, Answered, Calls, InputRequired, StaleState
 from ael.server.exposure import ExposedTool, listing
 from ael.server.flight import Elicit, Report, Request, Unasked
 from ael.server.guard import EXCHANGE, Exchange
+from ael.server.metrics import Metrics
 from ael.server.once import LONGEST_KEY
 from ael.types.canonical import EncodeError, digest
 
@@ -38,10 +41,13 @@ CALLER = "ael.caller"
 class Protocol:
     """The handlers. `local` calls where the transport authenticates nobody (stdio)."""
 
-    def __init__(self, name: str, tools: Mapping[str, ExposedTool], calls: Calls, local: Caller | None) -> None:
+    def __init__(
+        self, name: str, tools: Mapping[str, ExposedTool], calls: Calls, local: Caller | None, metrics: Metrics | None = None
+    ) -> None:
         self.tools = tools
         self._calls = calls
         self._local = local
+        self._metrics = metrics
         self._listing = listing(tools)
         self.server: Server[Any] = Server(name, version=__version__, on_list_tools=self._list, on_call_tool=self._call)  # type: ignore[arg-type]
         self.server.get_tool_input_schema = self._input_schema
@@ -89,13 +95,23 @@ class Protocol:
         given = ctx.params or {}
         state = given.get("requestState") if modern else None
         if state is None:
-            return _wire(await self._calls.call(request), modern=modern)
+            return _wire(await self._counted(tool, self._calls.call(request)), modern=modern)
         responses = given.get("inputResponses")
         try:
             response = responses.get(APPROVAL) if isinstance(responses, Mapping) else None
-            return _wire(await self._calls.go_on(str(state), request, response), modern=modern)
+            return _wire(await self._counted(tool, self._calls.go_on(str(state), request, response)), modern=modern)
         except StaleState:
             raise MCPError(code=types.INVALID_PARAMS, message="this requestState is not of a call that waits") from None
+
+    async def _counted(self, tool: ExposedTool, work: Awaitable[Answered]) -> Answered:
+        began = monotonic()
+        answered: Answered | None = None
+        try:
+            answered = await work
+            return answered
+        finally:
+            if self._metrics is not None:
+                self._metrics.call("mcp", tool.name, _ending(answered), monotonic() - began)
 
     def _caller(self, ctx: Context) -> Caller:
         caller = ctx.request.scope.get(CALLER) if ctx.request is not None else self._local
@@ -113,6 +129,17 @@ async def _without_insides(ctx: Context, call_next: CallNext) -> HandlerResult:
     except Exception as error:
         print(f"ael serve: {ctx.method} failed inside: {type(error).__name__}", file=sys.stderr)
         raise MCPError(code=types.INTERNAL_ERROR, message="Internal error") from None
+
+
+def _ending(answered: Answered | None) -> Mapping[str, object] | None:
+    """How a call ended; None where nobody waited for it to the end."""
+    if answered is None:
+        return None
+    if isinstance(answered, InputRequired):
+        return {"outcome": "asked"}
+    meta = answered.get("_meta")
+    found = meta.get(OUTCOME_META) if isinstance(meta, Mapping) else None
+    return found if isinstance(found, Mapping) else {"outcome": "value"}
 
 
 def _wire(answered: dict[str, object] | InputRequired, *, modern: bool) -> dict[str, object]:

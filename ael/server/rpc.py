@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mappi
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import grpc
@@ -30,6 +31,7 @@ from ael.server.guard import Guard, Refused
 from ael.server.incoming import incoming, one
 from ael.server.listener import LAST
 from ael.server.methods import Method
+from ael.server.metrics import Metrics
 from ael.server.progress import Stream, Watch
 from ael.server.stop import Stop
 from ael.services.contract import Contract
@@ -42,7 +44,7 @@ from ael.types.json import read
 from ael.types.limits import MAX_DEPTH, Limits
 from ael.types.problem import DecodeError
 from ael.types.proto import ProtoError, ProtoFile, ProtoMethod
-from ael.types.proto_build import DATA, EVENT, LAST
+from ael.types.proto_build import DATA_FIELD, EVENT_FIELD, RESULT_FIELD
 from ael.types.proto_decode import Decoder
 from ael.types.proto_encode import Encoder
 from ael.types.proto_wire import framed
@@ -60,7 +62,8 @@ Context = Any
 
 @dataclass(frozen=True)
 class Calls:
-    """What is served: `guard` knows the callers, `call` makes the calls, `now` is the clock's time, `mask` masks secrets in events."""
+    """What is served: `guard` knows the callers, `call` makes the calls, `now` is the clock's time, `mask` masks secrets in events;
+    `metrics` counts."""
 
     methods: Mapping[str, Method]
     contract: Contract
@@ -68,6 +71,7 @@ class Calls:
     call: Callable[..., Awaitable[Reply]]
     now: Callable[[], float]
     mask: Callable[[object], object]
+    metrics: Metrics | None = None
 
 
 class Service(grpc.GenericRpcHandler):
@@ -131,23 +135,39 @@ class _Method:
             guard.exchanges -= 1
 
     async def _answered(self, request: bytes, context: Context) -> bytes:
-        made = await self._admitted(request, context)
-        answer = await self._message(await self._calls.call(made), context)
-        return answer
+        began = monotonic()
+        made = await self._admitted(request, context, began)
+        try:
+            reply = await self._calls.call(made)
+        except asyncio.CancelledError:
+            self._count(None, began)
+            raise
+        self._count(reply, began)
+        return await self._message(reply, context)
+
+    def _count(self, reply: Reply | None, began: float) -> None:
+        if self._calls.metrics is not None:
+            self._calls.metrics.call("grpc", self._method.path, None if reply is None else reply.ending, monotonic() - began)
 
     async def _streamed(self, request: bytes, context: Context) -> bytes:
-        made = await self._admitted(request, context)
+        began = monotonic()
+        made = await self._admitted(request, context, began)
         watch = Watch(self._calls.mask, inside=False)
         made.follower = watch
         call = asyncio.ensure_future(self._calls.call(made))
         pump = asyncio.ensure_future(_pump(watch, context))
         try:
-            await asyncio.wait({call})
+            try:
+                await asyncio.wait({call})
+            except asyncio.CancelledError:
+                self._count(None, began)
+                raise
             watch.end()
+            self._count(call.result(), began)
             async with asyncio.timeout(Stream.slow):
                 await pump
                 answer = await self._message(call.result(), context)
-                await context.write(framed(LAST, answer))
+                await context.write(framed(RESULT_FIELD, answer))
         except TimeoutError:
             await context.abort(grpc.StatusCode.UNAVAILABLE, "what happened in the call was not read")
         finally:
@@ -157,7 +177,7 @@ class _Method:
             await asyncio.gather(call, pump, return_exceptions=True)
         return b""
 
-    async def _admitted(self, request: bytes, context: Context) -> Incoming:
+    async def _admitted(self, request: bytes, context: Context, began: float) -> Incoming:
         """The call that a request asks for, of somebody who is known. Ends the call where there is none."""
         headers = headers_of(context.invocation_metadata())
         try:
@@ -166,12 +186,15 @@ class _Method:
             deadline = None if left is None or left > _FOREVER else self._calls.now() + max(0.0, left)
             made = incoming(headers, caller, self._method, deadline, trusts=False)
         except Refused as refused:
+            if self._calls.metrics is not None:
+                self._calls.metrics.refused("grpc", refused.status)
             await _refuse(context, refused)
             raise
         try:
             made.body = text_of_form(self._decoder.decode(self._messages.request, request))
         except (ProtoError, DecodeError) as problem:
             ending = _fault(FaultKind.BAD_ARGUMENTS, f"the arguments do not fit: {problem}", final=True)
+            self._count(Reply(ending), began)
             await _ended(context, Reply(ending), long=LONG in headers)
         return made
 
@@ -193,15 +216,16 @@ class _Method:
 async def _pump(watch: Watch, context: Context) -> None:
     """Send what is told. A client that is gone cancels the call itself."""
     async for batch in watch.batches(Stream.quiet):
-        for one in batch:
-            await context.write(framed(EVENT, one.name.encode()) + framed(DATA, one.data))
+        for told in batch:
+            await context.write(framed(EVENT_FIELD, told.name.encode()) + framed(DATA_FIELD, told.data))
 
 
 class Doorkeeper(aio.ServerInterceptor):
     """Lets in who is known, before any message is read. Health is for everybody, as `/healthz` is."""
 
-    def __init__(self, guard: Guard) -> None:
+    def __init__(self, guard: Guard, metrics: Metrics | None) -> None:
         self._guard = guard
+        self._metrics = metrics
 
     async def intercept_service(self, continuation: Callable[[Any], Awaitable[Any]], handler_call_details: Any) -> Any:
         """The handler of a call, or one that refuses it."""
@@ -213,6 +237,8 @@ class Doorkeeper(aio.ServerInterceptor):
             one(headers, "authorization")
         except Refused as refused:
             found = refused
+            if self._metrics is not None:
+                self._metrics.refused("grpc", refused.status)
 
             async def refuse(_: object, context: Context) -> None:
                 await _refuse(context, found)
@@ -229,7 +255,7 @@ async def serving(calls: Calls, listen: Listen, host: str, port: int, stop: Stop
     """
     service = Service(calls)
     server = aio.server(
-        interceptors=[Doorkeeper(calls.guard)],
+        interceptors=[Doorkeeper(calls.guard, calls.metrics)],
         options=[
             # Nobody else may have the port, and nothing is unpacked that could be large when it is (K42).
             ("grpc.so_reuseport", 0),

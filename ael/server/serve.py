@@ -23,8 +23,10 @@ from ael.server.kept import KeptCalls
 from ael.server.listener import bind, certified, probed
 from ael.server.memory import MemoryCalls
 from ael.server.methods import exposed, nodes
+from ael.server.metrics import Metrics
 from ael.server.protocol import Protocol
-from ael.server.served import Served, attach, over_grpc
+from ael.server.served import Served, attach, over_grpc, sides_of
+from ael.server.sides import Sides
 from ael.server.stop import Stop
 from ael.server.told import log_to_stderr, tell
 from ael.services.contract import Contract
@@ -53,6 +55,7 @@ class Service:
     """A line for each of their methods, for people."""
     contract: Contract | None = None
     """The same for gRPC."""
+    sides: Sides | None = None
 
 
 def prepare(opened: Opened, chosen: Sequence[str] = (), local: Caller | None = None, *, also: bool = False) -> Service:
@@ -67,16 +70,19 @@ def prepare(opened: Opened, chosen: Sequence[str] = (), local: Caller | None = N
     tools = {} if names is None else expose(opened, names)
     host, calls, callers = _calls(opened)
     name = opened.project.pack.name if opened.project.pack is not None else opened.program.main
-    served = attach(host, found, listen, calls.gate) if also else None
+    metrics = Metrics(host, calls.gate, on=bool(listen.metrics))
+    served = attach(host, found, listen, calls.gate, metrics) if also else None
+    described = methods.contract(opened, chosen) if also else None
     return Service(
         host,
         calls,
         callers,
-        Protocol(name, tools, calls, local),
+        Protocol(name, tools, calls, local, metrics),
         listen,
         served,
         tuple(methods.described(found)),
-        methods.contract(opened, chosen) if also else None,
+        described,
+        sides_of(host, metrics, callers, described),
     )
 
 
@@ -86,7 +92,7 @@ def _calls(opened: Opened) -> tuple[Host, Calls, Callers]:
     seconds = serving.listen.approval / 1000
     kept, asking = KeptApprover(seconds), ServedApprover(deployment.roles, known=bool(serving.callers), seconds=seconds)
     durable = deployment.runs.said and deployment.runs.kind != "memory"
-    also = [caller.secret for caller in serving.callers.values()]
+    also = serving.tokens
     host = open_host(opened, approver=kept if durable else asking, also=also, durable=durable, exports=True)
     callers = Callers(serving.callers.values(), host.bindings.secrets)
     if host.store is None:
@@ -131,6 +137,6 @@ async def _http(service: Service, bound: socket.socket, name: str, connect: bool
             await stack.enter_async_context(beside)
         await http.serve(
             service.protocol, service.calls, service.listen, service.callers, local_caller(), bound, name, stop, service.served,
-            connect=connect,
+            sides=service.sides, connect=connect,
         )  # fmt: skip
     return 0

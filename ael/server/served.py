@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import cast
@@ -17,7 +18,7 @@ from ael.durable.execute import execution_of
 from ael.host import Host, open_host
 from ael.net.redact import Redactor
 from ael.project.program import Opened
-from ael.project.serving import Listen
+from ael.project.serving import CallerBinding, Listen
 from ael.project.tenants import at_once
 from ael.server.caller import Caller, Callers, local_caller, refuse_local
 from ael.server.connect import Connect, Front
@@ -26,9 +27,13 @@ from ael.server.gate import Gate
 from ael.server.guard import Guard, Receive, Refused, Scope, Send
 from ael.server.listener import bind, certified, names_of, probed, serve, shown
 from ael.server.methods import Exposed, Method, contract, described, exposed, methods
+from ael.server.metrics import Metrics
+from ael.server.sides import Sides
 from ael.server.stop import Stop
+from ael.server.stream import Streams
 from ael.server.told import log_to_stderr, tell
 from ael.services.contract import Contract
+from ael.services.offered import offer
 
 HEALTH = ("/healthz", "/readyz")
 
@@ -41,21 +46,25 @@ class Served:
     methods: Mapping[str, Method]
     dispatch: Dispatch
     trusts: bool = False
+    metrics: Metrics | None = None
 
     def connect(self, guard: Guard) -> Connect:
         """The protocol behind a guard."""
-        return Connect(self.methods, self.dispatch, guard, self.host.bindings.clock, trusts=self.trusts)
+        return Connect(self.methods, self.dispatch, guard, self.host.bindings.clock, self.metrics, trusts=self.trusts)
 
     def beside(self, guard: Guard, *paths: str) -> Front:
         """The protocol beside what is behind the guard at `paths`."""
-        return Front(guard, self.connect(guard), frozenset({*HEALTH, *paths}).__contains__)
+        own, sides = frozenset({*HEALTH, *paths}), guard.sides
+        return Front(guard, self.connect(guard), lambda path: path in own or (sides is not None and sides.owns(path)))
 
 
-def attach(host: Host, found: Sequence[Exposed], listen: Listen, gate: Gate, *, trusts: bool = False) -> Served:
+def attach(
+    host: Host, found: Sequence[Exposed], listen: Listen, gate: Gate, metrics: Metrics | None = None, *, trusts: bool = False
+) -> Served:
     """Make methods of a host callable. Keyed calls are kept where the host keeps its runs."""
     execution = None if host.store is None else execution_of(host)
     dispatch = Dispatch(host, listen, gate, secrets.token_hex(8), execution, trusting=trusts)
-    return Served(host, methods(found, host), dispatch, trusts)
+    return Served(host, methods(found, host), dispatch, trusts, metrics)
 
 
 @dataclass(frozen=True)
@@ -67,6 +76,7 @@ class Alone:
     callers: Callers
     listen: Listen
     contract: Contract
+    sides: Sides
 
     def over_grpc(self, name: str, port: int, stop: Stop) -> AbstractAsyncContextManager[int]:
         """Serve over gRPC on a port while the block lasts."""
@@ -80,7 +90,13 @@ class Alone:
             print(f"ael serve: listening on {shown(self.listen, name, bound)}", file=sys.stderr, flush=True)
 
         guard = guard_of(self.served, self.listen, self.callers, local or local_caller(), names_of(name, bound, self.listen))
-        await serve(self.served.beside(guard), guard, self.listen, bound, stop, ready, dispatch.close)
+        guard.sides = self.sides
+
+        async def close() -> None:
+            self.sides.close()
+            await dispatch.close()
+
+        await serve(self.served.beside(guard), guard, self.listen, bound, stop, ready, close)
 
 
 def prepare(opened: Opened, chosen: Sequence[str] = ()) -> Alone:
@@ -90,11 +106,28 @@ def prepare(opened: Opened, chosen: Sequence[str] = ()) -> Alone:
         refuse_local(opened.deployment)
     found = exposed(opened, chosen)
     listen = certified(serving.listen, Path(opened.deployment.folder))
-    also = [caller.secret for caller in serving.callers.values()]
+    also = serving.tokens
     host = open_host(opened, also=also, durable=kept(opened), exports=True)
     callers = Callers(serving.callers.values(), host.bindings.secrets)
     gate = Gate(serving.listen.concurrent, serving.listen.queue, at_once(opened.deployment.tenants))
-    return Alone(attach(host, found, listen, gate), found, callers, listen, contract(opened, chosen))
+    metrics = Metrics(host, gate, on=bool(listen.metrics))
+    described = contract(opened, chosen)
+    sides = sides_of(host, metrics, callers, described)
+    return Alone(attach(host, found, listen, gate, metrics), found, callers, listen, described, sides)
+
+
+def sides_of(host: Host, metrics: Metrics, callers: Callers, described: Contract | None) -> Sides:
+    """What a server tells beside its protocols. Raises `HostError`: the token for the metrics is none (AEL0875)."""
+    scraper, secrets = host.opened.deployment.serving.listen.metrics, host.bindings.secrets
+    known = [CallerBinding("metrics", scraper)] if scraper else []
+    streams = None if host.store is None else Streams(host.store, frozenset(host.unit.tools))
+    return Sides(
+        metrics,
+        Callers(known, secrets) if scraper or callers else None,
+        None if described is None else cache(partial(offer, described)),
+        host.store,
+        streams,
+    )
 
 
 def kept(opened: Opened) -> bool:
@@ -122,7 +155,15 @@ def over_grpc(
     # Loaded here: only a server of gRPC needs its packages.
     rpc = import_module("ael.server.rpc")
     guard = guard_of(served, listen, callers, local_caller(), frozenset())
-    calls = rpc.Calls(served.methods, described, guard, served.dispatch.call, served.host.bindings.clock.now, served.dispatch.mask)
+    calls = rpc.Calls(
+        served.methods,
+        described,
+        guard,
+        served.dispatch.call,
+        served.host.bindings.clock.now,
+        served.dispatch.mask,
+        served.metrics,
+    )
     return cast("AbstractAsyncContextManager[int]", rpc.serving(calls, listen, name, port, stop))
 
 

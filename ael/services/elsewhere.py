@@ -81,6 +81,10 @@ class Elsewhere(ABC):
     async def _exchange(self, work: Exchange) -> PlacedAnswer:
         """The one request. Tells `sent` before bytes go out, and the verdict. Raises `Fault`."""
 
+    def breakers(self) -> Mapping[str, str]:
+        """Operation -> the state of its breaker, of those that were called."""
+        return {} if self._bound is None else {name: breaker.state for name, breaker in self._bound.breakers.items()}
+
     # --- the port -----------------------------------------------------------------------------------------------------
 
     async def call(self, call: PlacedCall) -> PlacedAnswer:

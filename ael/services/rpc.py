@@ -34,7 +34,7 @@ from ael.types.fault import FaultKind
 from ael.types.json import JsonError, read
 from ael.types.limits import MAX_DEPTH, Limits
 from ael.types.proto import ProtoError, ProtoMethod
-from ael.types.proto_build import DATA, EVENT, LAST
+from ael.types.proto_build import DATA_FIELD, EVENT_FIELD, RESULT_FIELD
 from ael.types.proto_decode import Decoder
 from ael.types.proto_encode import Encoder
 from ael.types.proto_wire import LEN, Raw, fields_of
@@ -190,10 +190,10 @@ class Rpc(Elsewhere):
         try:
             async for message in under_way:
                 found = fields_of(message)
-                if LAST in found:
-                    answer = _bytes(found, LAST)
+                if RESULT_FIELD in found:
+                    answer = _bytes(found, RESULT_FIELD)
                     continue
-                name, data = _bytes(found, EVENT), _bytes(found, DATA)
+                name, data = _bytes(found, EVENT_FIELD), _bytes(found, DATA_FIELD)
                 with suppress(JsonError):
                     tell(name.decode("latin-1"), read(data, _DEEP, max_bytes=MAX_EVENT))
         except ProtoError as problem:

@@ -61,7 +61,7 @@ INT64 = (-(2**63), 2**63 - 1)
 RESULT = "result"
 STREAM = "Stream"
 """Ends the name of a method that streams what happens in another."""
-EVENT, DATA, LAST = 1, 2, 3
+EVENT_FIELD, DATA_FIELD, RESULT_FIELD = 1, 2, 3
 """The fields of its messages: an event by its name with its data, or the result."""
 _TEXT = Scalar(Kind.TEXT)
 _WORDS = {
@@ -152,9 +152,9 @@ class _Build:
         """The same method with what happens meanwhile. A method of that name keeps it; then there is none of this kind."""
         name = self._scope.take(f"{one.service}{one.method}Event")
         fields = (
-            ProtoField("event", EVENT, _TEXT, "event", doc="What happens, such as `turn_started`; nothing in the last message."),
-            ProtoField("data", DATA, Scalar(Kind.JSON), "data", doc="More of it, as JSON."),
-            ProtoField("result", LAST, Ref(method.response), "result", doc="The result, in the last message."),
+            ProtoField("event", EVENT_FIELD, _TEXT, "event", doc="What happens, such as `turn_started`; nothing in the last message."),
+            ProtoField("data", DATA_FIELD, Scalar(Kind.JSON), "data", doc="More of it, as JSON."),
+            ProtoField("result", RESULT_FIELD, Ref(method.response), "result", doc="The result, in the last message."),
         )
         self.messages[name] = ProtoMessage(name, Form.RECORD, fields)
         doc = f"{one.method}, with what happens until its result is there."

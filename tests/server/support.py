@@ -171,7 +171,8 @@ async def serving(program: Opened, *chosen: str) -> AsyncIterator[Served]:
     async with service.host:
         task = asyncio.ensure_future(
             http.serve(
-                service.protocol, service.calls, service.listen, service.callers, local_caller(), bound, "127.0.0.1", stop
+                service.protocol, service.calls, service.listen, service.callers, local_caller(), bound, "127.0.0.1", stop,
+                sides=service.sides,
             )
         )  # fmt: skip
         try:
