@@ -25,7 +25,7 @@ from ael.lower.unit import CompiledUnit
 from ael.models.preview import Unbound
 from ael.project.deployment import Deployment, ModelBinding, StoreBinding
 from ael.project.program import Opened
-from ael.project.reach import models_of, reachable
+from ael.project.reach import inside, models_of, reachable
 from ael.run.bindings import Bindings, BoundModel
 from ael.run.clock import SystemClock
 from ael.run.engine import Engine
@@ -116,7 +116,8 @@ def open_host(
     for secret in also:
         secrets.get(secret)
     warnings: list[str] = []
-    bound = bind_models(opened, names, secrets, warnings) if models is None else dict(models)
+    here = names if entry is None else inside(program, entry, elsewhere, deployment.here)
+    bound = bind_models(opened, here, secrets, warnings) if models is None else dict(models)
     own_models = tenants_own(opened, bound, secrets) if models is None and deployment.owned_secrets else {}
     stores = {name: _store(deployment, name) for name in program.stores}
     clock = SystemClock()

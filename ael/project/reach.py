@@ -15,27 +15,37 @@ def reachable(program: CheckedProgram, entry: str, elsewhere: Collection[str] = 
     `elsewhere`: services, nodes and edges that run elsewhere, so that what is inside of them is not reached here; `here`: the edges along
     which a node is visited here although it runs elsewhere (both as a `Deployment` has them).
     """
+    return _walk(program, entry, elsewhere, here)[0]
+
+
+def inside(program: CheckedProgram, entry: str, elsewhere: Collection[str], here: Collection[str]) -> frozenset[str]:
+    """Those of the `reachable` names that run here, or in which something does."""
+    return _walk(program, entry, elsewhere, here)[1]
+
+
+def _walk(
+    program: CheckedProgram, entry: str, elsewhere: Collection[str], here: Collection[str]
+) -> tuple[frozenset[str], frozenset[str]]:
     providers: dict[str, list[str]] = {}
     for name, spec in program.provides.items():
         # A provider is declared under a name that nothing else can have.
         providers.setdefault(spec.service, []).extend((name, f"provide {name}"))
     found: set[str] = set()
-    inside: set[str] = set()
-    """Those of them that run here, so that what they call is reached."""
+    runs_here: set[str] = set()
     open_names = [(entry, True)]
     while open_names:
         name, runs = open_names.pop()
         found.add(name)
-        if not runs or name in inside:
+        if not runs or name in runs_here:
             continue
-        inside.add(name)
+        runs_here.add(name)
         visited = dict(_visited(program, name, elsewhere, here))
         open_names.extend(visited.items())
         open_names.extend((called, called not in elsewhere) for called in direct(program, name) if called not in visited)
         service = name.rpartition(".")[0]
         if service in program.services and service not in elsewhere:
             open_names.extend((provide, True) for provide in providers.get(service, ()))
-    return frozenset(found)
+    return frozenset(found), frozenset(runs_here)
 
 
 def _visited(program: CheckedProgram, name: str, elsewhere: Collection[str], here: Collection[str]) -> Iterator[tuple[str, bool]]:

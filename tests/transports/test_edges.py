@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from ael.project.reach import models_of, reachable
 from ael.run.bindings import Options
 from ael.run.events import EdgeTaken
 from ael.run.outcome import DeclaredError, Faulted, Value
 from ael.run.permission import Layer
 from ael.types.fault import FaultKind
-from tests.transports.edged import AWAY, DESK, edged
-from tests.transports.places import PLACES, opened_in
+from tests.transports.edged import AWAY, edged
+from tests.transports.places import PLACES
 from tests.transports.test_context import PARENT, until
 
 
@@ -237,21 +236,3 @@ def test_the_place_of_an_edge_goes_before_that_of_its_node(tmp_path: Path) -> No
     assert asyncio.run(pids(away)) == {"one": False, "bare": True}
     nowhere = 'host "127.0.0.1"\nnode look = https("http://127.0.0.1:9")\n'
     assert asyncio.run(pids(away + nowhere + "edge bare.start -> bare.look = in process\n")) == {"one": False, "bare": True}
-
-
-@pytest.mark.feature("A11.2")
-def test_what_is_reached_here_and_what_is_not(tmp_path: Path) -> None:
-    """A model that only a node elsewhere asks needs no key here."""
-    asks = 'model fast {\n  provider openai\n  name "gpt-5-mini"\n}\n\nnode ask(id: String) -> String\n  model fast\n  policy one_call\n{\n'
-    asks += (
-        '  instructions "Answer."\n}\n\nagent asker(id: String) -> String {\n  edge start -> ask(id)\n  edge ask -> finish\n}\n'
-    )
-    opened = opened_in(tmp_path, f"{DESK}\n{asks}", "")
-    program, edge = opened.program, "main.asker.start -> main.asker.ask"
-    assert models_of(program, reachable(program, "main.asker")) == ("main.fast",)
-    for elsewhere, here in (({edge}, ()), ({edge, "main.ask"}, ()), ({"main.ask"}, ())):
-        names = reachable(program, "main.asker", elsewhere, here)
-        assert "main.ask" in names
-        assert "main.fast" not in names
-    assert "main.act" in reachable(program, "main.one", {"main.look"}, {"main.one.start -> main.one.look"})
-    assert "main.act" not in reachable(program, "main.one", {"main.look"})
