@@ -7,7 +7,7 @@ from decimal import Decimal
 from ael.check import clause as c
 from ael.check.basis import Context, names_of, short, suggestion
 from ael.check.collect import ModuleScope, Symbol
-from ael.check.module import find
+from ael.check.module import broken, find
 from ael.syntax import nodes as n
 from ael.types.spec import ModelSpec
 
@@ -111,6 +111,8 @@ def _fallback(context: Context, scope: ModuleScope, value: n.Expr) -> str | None
 def unknown_model(context: Context, scope: ModuleScope, node: n.Node, path: n.Path | None) -> None:
     """Report a name that is no model, with what is meant or what to do."""
     word = path.text if path is not None else c.source_text(scope, node)
+    if broken(scope, word):
+        return
     hint, fix = suggestion(scope.source, node.span, word, names_of(scope, "model"))
     context.report("AEL0609", f"there is no model `{word}`{hint}", scope.name, node, fix=fix)
 

@@ -63,9 +63,7 @@ def _kept(use: n.Use, scope: ModuleScope, target: ModuleScope, bag: Bag) -> None
     bag.report("AEL0823", message, scope.source, use.module_span, labels=labels)
 
 
-def _imported(
-    item: n.UseName, use: n.Use, target: ModuleScope, scope: ModuleScope, collected: Collected, bag: Bag
-) -> Symbol:
+def _imported(item: n.UseName, use: n.Use, target: ModuleScope, scope: ModuleScope, collected: Collected, bag: Bag) -> Symbol:
     text = item.name.text
     symbol = target.names.get(text)
     if symbol is None or text in target.imports:
@@ -108,12 +106,21 @@ def _bring(name: str, at: n.UseName | n.Use, symbol: Symbol, scope: ModuleScope,
     scope.imports[name] = at
 
 
-def broken(scope: ModuleScope, name: str) -> bool:
-    """Whether a declaration of this name stands in the module and did not parse: then it was reported there."""
-    pattern = (
-        rf"\b(?:record|enum|error|type|const|fn|tool|node|agent|skill|service|mcp|model|store|provide)\s+{re.escape(name)}\b"
-    )
-    return re.search(pattern, scope.source.text) is not None and name not in scope.names
+_DECLARES = "record|enum|error|type|const|fn|tool|node|agent|skill|service|mcp|model|store|provide"
+
+
+def broken(scope: ModuleScope, name: str, words: str = _DECLARES) -> bool:
+    """Whether a declaration of this name, by one of the `words`, stands in the module and did not parse: then it was reported there.
+
+    It stands where the tree has nothing: neither a declaration, nor a comment or a text that speaks of one.
+    """
+    if name in scope.names and words == _DECLARES:
+        return False
+    tree = scope.tree
+    docs = [doc for one in (tree, *tree.declarations) if isinstance(doc := getattr(one, "doc", None), n.Doc)]
+    read = [node.span for node in (*tree.declarations, *tree.comments, *docs)]
+    found = re.finditer(rf"\b(?:{words})\s+{re.escape(name)}(?![\w.])", scope.source.text)
+    return any(not any(span.start <= match.start() < span.end for span in read) for match in found)
 
 
 # --- what a name means ---------------------------------------------------------------------------------------------------

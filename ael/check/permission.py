@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ael.check.basis import Context, suggestion
 from ael.check.collect import ModuleScope
+from ael.check.module import broken
 from ael.check.packs import absent, holder, pack_of, shared_name, written_name
 from ael.syntax import nodes as n
 from ael.types.spec import PermissionSpec, RoleSpec
@@ -42,7 +43,7 @@ def _includes(
 
 def unknown_permission(context: Context, scope: ModuleScope, path: n.Path, known: list[str]) -> None:
     """Report a permission that nothing declares."""
-    if _of_absent(context, scope, path):
+    if _of_absent(context, scope, path) or _broken(context, path, "permission"):
         return
     hint, fix = suggestion(scope.source, path.span, path.text, _seen(context, scope, known))
     notes = () if fix else (f"declare it: `permission {path.text}`",)
@@ -70,6 +71,11 @@ def _of_absent(context: Context, scope: ModuleScope, path: n.Path) -> bool:
     return absent(packs, pack_of(packs, scope.name), path.parts[0].text)
 
 
+def _broken(context: Context, path: n.Path, word: str) -> bool:
+    """Whether a declaration of it stands in some module, and was reported since it did not parse."""
+    return any(broken(scope, path.text, word) for scope in context.collected.modules.values())
+
+
 def _seen(context: Context, scope: ModuleScope, names: list[str]) -> list[str]:
     """Those of the names that a module sees, as it writes them."""
     return [written_name(context.collected.packs, scope.name, name) for name in names if _known_to(context, scope, name)]
@@ -80,7 +86,7 @@ def role(context: Context, scope: ModuleScope, path: n.Path) -> str | None:
     name = shared_name(context.collected.packs, scope.name, path.text)
     if name in context.roles and _known_to(context, scope, name):
         return name
-    if _of_absent(context, scope, path):
+    if _of_absent(context, scope, path) or _broken(context, path, "role"):
         return None
     hint, fix = suggestion(scope.source, path.span, path.text, _seen(context, scope, list(context.roles)))
     notes = () if fix else (f"declare it: `role {path.text}`; the deployment says who has it",)

@@ -7,7 +7,7 @@ from ael.check import grant, repeat
 from ael.check.basis import Context, names_of, short, suggestion
 from ael.check.collect import ModuleScope, Symbol
 from ael.check.effect import Graph
-from ael.check.module import far_service, find, kind_text
+from ael.check.module import broken, far_service, find, kind_text
 from ael.check.packs import pack_of
 from ael.check.permission import doc, named
 from ael.data import dataclass
@@ -102,6 +102,8 @@ def _unknown(context: Context, scope: ModuleScope, node: n.ProvideDecl, symbol: 
         message = f"`{path.text}` is {kind_text(symbol)}, and only a service can be provided"
         context.report("AEL0631", message, scope.name, path)
     elif node.module is None:
+        if broken(scope, path.text):
+            return
         hint, fix = suggestion(scope.source, path.span, path.text, names_of(scope, "service"))
         context.report("AEL0631", f"there is no service `{path.text}`{hint}", scope.name, path, fix=fix)
     else:

@@ -54,6 +54,52 @@ def test_a_declaration_that_did_not_parse_is_not_missed_elsewhere() -> None:
     assert all(code.startswith("AEL01") for code in told)
 
 
+@pytest.mark.feature("K53", "C3")
+@pytest.mark.parametrize(
+    "text",
+    [
+        'model m {\n  provider openai\n  name "x" "y"\n}\nnode ask() -> String\n  model m\n{\n  instructions "Answer."\n}\n',
+        "service S { get(id String) -> String needs p repeat idempotent }\nprovide S { fn get(id: String) -> String { id } }\n",
+        "permission p.q q\n/// Look. Call it first.\ntool look() -> Int\n  needs p.q\n  repeat idempotent\n{ 1 }\n",
+        "permission p\nrole r r\n/// Pay. Call it last.\ntool pay() -> Int\n  needs p\n  repeat idempotent\n  approval required by r\n{ 1 }\n",
+    ],
+)
+def test_what_did_not_parse_is_told_once_whoever_names_it(text: str) -> None:
+    assert codes(text) == ["AEL0101"]
+
+
+@pytest.mark.feature("K53", "C3")
+def test_what_a_comment_or_a_text_says_declares_nothing() -> None:
+    """Else a name that nothing declares would pass in silence, and fail when it runs."""
+    text = """//! Uses the fn one,
+//! and the fn two.
+
+/// See the fn three.
+/// The model fast is for it.
+const TEXT = "see the fn four"
+
+// The fn five is gone, with permission p.read of the role boss, and the service Shop.
+node main() -> String
+  model fast
+{
+  instructions "See the fn six."
+}
+
+/// Act. Call it last.
+tool act() -> Int  // or the fn seven
+  needs p.read
+  repeat idempotent
+  approval required by boss
+{
+  one() + two() + three() + four() + five() + six() + seven()
+}
+
+provide Shop {
+}
+"""
+    assert codes(text) == ["AEL0609", "AEL0501", "AEL0504", *["AEL0202"] * 7, "AEL0631"]
+
+
 @pytest.mark.feature("A1.2")
 @pytest.mark.parametrize(
     "text", ["fn tool() -> Int { 1 }", "fn f() { let tool = 1 }", "fn f(x: Int) { tool(x) }", "record Tool { id: tool }"]

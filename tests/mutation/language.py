@@ -156,6 +156,14 @@ MUTATIONS = (
     ),
     Mutation(
         "K53",
+        "that a comment or a text declares nothing",
+        "ael/check/module.py",
+        "    return any(not any(span.start",
+        "    return any(True or any(span.start",
+        "tests/check/test_names.py::test_what_a_comment_or_a_text_says_declares_nothing",
+    ),
+    Mutation(
+        "K53",
         "the refusal of a union whose members are not told apart",
         "ael/check/types.py",
         "            self.definer.later(lambda: self._told_apart(node, whole))\n",
