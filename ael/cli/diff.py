@@ -51,11 +51,11 @@ def run(args: argparse.Namespace) -> int:
 
 def _print(old: Interface, new: Interface, found: Comparison) -> None:
     for change in found.changes:
-        print(f"{change.level.word:<11} {change.name} {change.text}")
+        print(f"{change.level.word:<11} {change.name}: {change.text}")
     if found.level is Level.INTERNAL:
-        print("internal    nothing that others see changed")
+        print(f"{found.level.word:<11} nothing that others see changed")
     elif found.level is Level.SAME:
-        print("the same    nothing changed")
+        print("nothing changed")
     versions = f"{old.pack.name} {found.old} → {found.new}"
     verdict = "is enough" if found.enough else f"is not enough: at least {found.needed} says what changed"
     print(f"{versions}: {found.level.word}, the version {verdict}", file=sys.stderr)

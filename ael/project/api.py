@@ -30,8 +30,8 @@ from ael.types.version import Version
 class Interface:
     """A pack that checks, with what of it others see.
 
-    `public` are its declarations by qualified name, `types` the definitions that are reached. `versions` are those of the packs that it
-    depends on, `digest` names all of its content.
+    `number` is its version, `public` are its declarations by qualified name, `types` the definitions that are reached. `versions` are those
+    of the packs that it depends on, `digest` names all of its content.
     """
 
     pack: Pack
@@ -41,6 +41,7 @@ class Interface:
     permissions: frozenset[str]
     roles: frozenset[str]
     versions: Mapping[str, Version]
+    number: Version
     digest: str
 
 
@@ -53,7 +54,8 @@ def open_interface(root: Path, bag: Bag) -> Interface | None:
         return None
     project = load_project(main if main in modules else modules[0], bag, modules)
     program = check(project, bag) if project is not None else None
-    if project is None or project.pack is None or program is None or bag.errors:
+    number = project.pack.number if project is not None and project.pack is not None else None
+    if project is None or project.pack is None or program is None or number is None or bag.errors:
         return None
     public = dict(_public(program))
     return Interface(
@@ -63,7 +65,8 @@ def open_interface(root: Path, bag: Bag) -> Interface | None:
         _types(program, public),
         frozenset(name for name in program.permissions if not holder(program.packs, name)),
         frozenset(name for name in program.roles if not holder(program.packs, name)),
-        {name: one.pack.number for name, one in project.packs.items()},
+        {name: number for name, one in project.packs.items() if (number := one.pack.number) is not None},
+        number,
         program.digest,
     )
 

@@ -56,7 +56,7 @@ def compare(old: Interface, new: Interface) -> Comparison:
     """Compare two versions of a pack."""
     changes = sorted(_changes(old, new), key=lambda change: (-change.level, change.name, change.text))
     level = max((change.level for change in changes), default=Level.INTERNAL if old.digest != new.digest else Level.SAME)
-    return Comparison(old.pack.number, new.pack.number, tuple(changes), level)
+    return Comparison(old.number, new.number, tuple(changes), level)
 
 
 def _changes(old: Interface, new: Interface) -> Iterator[Change]:

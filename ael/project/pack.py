@@ -56,9 +56,12 @@ class Pack:
     """Where it lists each optional package and each Python module."""
 
     @property
-    def number(self) -> Version:
-        """Its version, for comparisons."""
-        return parse_version(self.version)
+    def number(self) -> Version | None:
+        """Its version, for comparisons. None: it is none, which was reported."""
+        try:
+            return parse_version(self.version)
+        except VersionError:
+            return None
 
 
 def find_root(start: Path) -> Path | None:
@@ -118,7 +121,6 @@ def _version(pack: n.PackDecl, source: Source, bag: Bag) -> str:
         parse_version(text)
     except VersionError as error:
         bag.report("AEL0808", str(error), source, pack.version.span)
-        return "0.0.0"
     return text
 
 
@@ -136,11 +138,12 @@ def _dependencies(pack: n.PackDecl, source: Source, bag: Bag) -> list[Dependency
             labels = (Label(first.at, "first here"),)
             bag.report("AEL0516", f"the dependency `{name}` is said twice", source, at.span, labels=labels)
             continue
+        asked = literal_text(line.version)
         try:
-            requirement = parse_requirement(literal_text(line.version))
+            requirement = parse_requirement(asked)
         except VersionError as error:
             bag.report("AEL0808", str(error), source, line.version.span)
-            continue
+            requirement = Requirement(asked, ())
         origin = None if line.origin is None else literal_text(line.origin)
         origin_at = Place(source, (line.origin or line.name).span)
         found[name] = Dependency(name, requirement, origin, at, Place(source, line.version.span), origin_at)

@@ -196,12 +196,13 @@ class _Resolver:
     def _version(self, asked: Asked, reached: Resolved) -> None:
         """One version serves all who ask."""
         line, pack = asked.line, reached.pack
-        if line.requirement.allows(pack.number):
+        number = pack.number
+        if number is None or line.requirement.allows(number):
             return
         message = (
             f'`{line.name}` is asked for as "{line.requirement.text}" ({line.requirement}), and the one there is {pack.version}'
         )
-        others = [one for one in reached.asked if one.line.requirement.allows(pack.number)]
+        others = [one for one in reached.asked if one.line.requirement.allows(number)]
         labels = [Label(pack.at, f"this is {pack.version}")]
         labels += [Label(one.line.asked_at, f"{self._who(one)} asks for this, which it fits") for one in others[:3]]
         notes = ("a program has one version of a pack: change what is asked for, or the pack that is there",)

@@ -85,13 +85,15 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Requirement:
-    """What a `depends` line asks for. `text` is how it is written."""
+    """What a `depends` line asks for. `text` is how it is written. Without comparisons any version fits: what was asked is not known."""
 
     text: str
     comparisons: tuple[Comparison, ...]
 
     def allows(self, version: Version) -> bool:
         """Whether `version` fits."""
+        if not self.comparisons:
+            return True
         if not all(comparison.holds(version) for comparison in self.comparisons):
             return False
         return version.release or any(
