@@ -45,18 +45,30 @@ def answer(tool: ExposedTool, run: str, outcome: Outcome) -> dict[str, object]:
             told = {"outcome": "error", "error": name, "value": plain}
             return _error(f"the call failed with {name}", told, run)
         case Faulted(kind=kind, message=message, details=details):
+            lost = details.get("uncertain")
+            for one in lost if isinstance(lost, list) else ():
+                # What was cut off in the middle weighs more than why.
+                why = f"{kind.value}: {_message(kind, message, run)}"
+                return _doubtful(run, str(one.get("operation")), str(one.get("key")), str(one.get("step")), why)
             return failed(kind, _message(kind, message, run), run, details)
         case Unsettled(operation=operation, key=key, step=step):
-            told = {"outcome": "uncertain", "operation": operation, "key": key, "step": step}
-            said = (
-                f"UNCERTAIN: {operation} may or may not have taken effect (key {key}, step {step}). "
-                "Look there before anything is done again; nothing was repeated."
-            )
-            return _error(said, told, run)
+            return _doubtful(run, operation, key, step)
         case Suspended(waits=waits):
             return unfinished(run, [wait.kind for wait in waits])
         case _:
             assert_never(outcome)
+
+
+def _doubtful(run: str, operation: str, key: str, step: str, why: str = "") -> dict[str, object]:
+    """The result of a call in which an effect is in doubt. `why`: the fault that the run ended with, where it ended with one."""
+    told: dict[str, object] = {"outcome": "uncertain", "operation": operation, "key": key, "step": step}
+    if why:
+        told["why"] = why
+    said = (
+        f"UNCERTAIN: {operation} may or may not have taken effect (key {key}, step {step}). "
+        "Look there before anything is done again; nothing was repeated."
+    )
+    return _error(f"{said} The call ended with {why}" if why else said, told, run)
 
 
 def unfinished(run: str, waits: Sequence[str] = ()) -> dict[str, object]:

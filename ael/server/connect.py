@@ -15,6 +15,7 @@ from ael.net.decompress import decoder_for
 from ael.net.failure import NetError, NetKind
 from ael.run.ports import Clock
 from ael.server.dispatch import Dispatch, Incoming, Reply
+from ael.server.ending import RETRY_AFTER, fault
 from ael.server.guard import Guard, Receive, Refused, Scope, Send, headers_of, preflight
 from ael.server.incoming import incoming, one
 from ael.server.methods import Method
@@ -63,8 +64,7 @@ class Connect:
         began = monotonic()
         try:
             headers = headers_of(scope)
-            if self._guard.closed:
-                raise Refused(503, "the server has ended", (("connection", "close"),))
+            self._guard.room(scope)
             send = self._guard.from_where(headers, send)
             if scope["method"] == "OPTIONS" and "origin" in headers:
                 await preflight(send)
@@ -90,7 +90,7 @@ class Connect:
             code = CODES.get(refused.status, "invalid_argument")
             if self._metrics is not None:
                 self._metrics.refused("connect", refused.status)
-            await _send(send, refused.status, error(code, refused.message), refused.headers)
+            await _send(send, refused.status, error(code, refused.message, _unbegun(refused)), refused.headers)
             return
         self._guard.exchanges += 1
         try:
@@ -188,6 +188,13 @@ def sentence(ending: Mapping[str, object]) -> str:
             return f"{ending.get('operation')} may or may not have taken effect (key {ending.get('key')}): look before doing it again"
         case _:
             return f"{ending.get('message')}"
+
+
+def _unbegun(refused: Refused) -> Mapping[str, object] | None:
+    """The ending of a call that found no room. The code alone would leave open whether it was done (`ael.services.wire.foreign`)."""
+    if refused.status != 503:
+        return None
+    return fault(FaultKind.UNAVAILABLE, refused.message, retry_after=RETRY_AFTER, began=False)
 
 
 def _unpacked(headers: Mapping[str, list[str]], body: bytes, most: int) -> bytes:

@@ -1,4 +1,5 @@
-"""A connection of the HTTP server with two limits that uvicorn has not: how large and how slow the head of a request may be."""
+"""A connection of the HTTP server with limits that uvicorn has not: how large and how slow the head of a request may be, and a word in the
+protocol's own form for those that are too many."""
 
 from __future__ import annotations
 
@@ -10,7 +11,11 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 HEAD_SECONDS = 20.0
 ABORT = "ael.abort"
 """Key of an ASGI scope: cuts the connection at once, whatever is still to be sent."""
+CROWDED = "ael.crowded"
+"""Key of an ASGI scope: how many connections are open, where that is more than the server takes."""
 MAX_HEAD = 64 * 1024
+_BEYOND = 2
+"""So many times the connections that it takes are there to be told so; more are closed without a word."""
 
 
 class Connection(HttpToolsProtocol):
@@ -20,6 +25,8 @@ class Connection(HttpToolsProtocol):
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
+        # uvicorn would answer in plain text, the health of the server too.
+        self._most, self.limit_concurrency = self.limit_concurrency, None
         self._head = 0
         self._timer: asyncio.TimerHandle | None = None
 
@@ -27,11 +34,16 @@ class Connection(HttpToolsProtocol):
         """A client came: its first head is due."""
         super().connection_made(transport)
         self._due()
+        if self._most is not None and len(self.connections) > _BEYOND * self._most:
+            transport.abort()
 
     def on_message_begin(self) -> None:
         """A request begins, with a scope of its own."""
         super().on_message_begin()
-        cast("dict[str, Any]", self.scope)[ABORT] = self.transport.abort
+        scope = cast("dict[str, Any]", self.scope)
+        scope[ABORT] = self.transport.abort
+        if self._most is not None and len(self.connections) > self._most:
+            scope[CROWDED] = len(self.connections)
 
     def data_received(self, data: bytes) -> None:
         """Bytes came; those of a head that is not whole yet are counted."""

@@ -30,7 +30,8 @@ def ending_for(
     kind, details = outcome.get("kind"), outcome.get("details")
     given = details if isinstance(details, Mapping) else {}
     ending: Mapping[str, object] = outcome
-    lost = _own_loss(given, key)
+    cut = kind == FaultKind.CANCELLED or (kind == FaultKind.DEADLINE_EXCEEDED and given.get("spender") in _OVER)
+    lost = _loss(given, key, inside=cut)
     if outcome.get("outcome") == "parked":
         message = f"the run {run} waits for a person or a time, and goes on when it is there"
         ending = fault(FaultKind.UNAVAILABLE, message, retry_after=RETRY_AFTER)
@@ -38,7 +39,7 @@ def ending_for(
         ending = {"outcome": "uncertain", **lost, "details": {"why": outcome.get("message")}}
     elif kind == FaultKind.CANCELLED:
         ending = fault(FaultKind.UNAVAILABLE, f"the call was given up: {outcome.get('message')}", retry_after=RETRY_AFTER)
-    elif kind == FaultKind.DEADLINE_EXCEEDED and given.get("spender") in _OVER:
+    elif cut:
         ending = {**outcome, "kind": FaultKind.TIMEOUT.value}
     elif kind == FaultKind.CRASHED and not trusting:
         # What crashed and why is for whoever runs the server: it may quote the inside of the program.
@@ -54,10 +55,11 @@ def taint_in(entries: Iterable[Entry], entry: str) -> frozenset[str]:
     return frozenset(source for one in own for source in one.taint)
 
 
-def _own_loss(details: Mapping[str, object], key: str | None) -> dict[str, object] | None:
-    """The call itself among those that a run gave up and that may have taken effect."""
+def _loss(details: Mapping[str, object], key: str | None, *, inside: bool) -> dict[str, object] | None:
+    """What a run gave up that may have taken effect: the call itself, or, where the run was cut off from here, the first `inside` of it."""
     lost = details.get("uncertain")
-    for one in lost if isinstance(lost, list) and key is not None else ():
-        if isinstance(one, Mapping) and one.get("key") == key:
-            return {name: one.get(name) for name in ("key", "operation", "step")}
+    found = [one for one in lost if isinstance(one, Mapping)] if isinstance(lost, list) else []
+    own = [one for one in found if key is not None and one.get("key") == key]
+    for one in own or (found if inside else ()):
+        return {name: one.get(name) for name in ("key", "operation", "step")}
     return None

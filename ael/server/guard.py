@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Protocol
 
 from ael.project.serving import Listen
 from ael.server.caller import Caller, Callers
+from ael.server.connection import CROWDED
 from ael.types.json import JsonError, read
 from ael.types.limits import MAX_DEPTH, Limits
 
@@ -29,6 +30,7 @@ BODY_SECONDS = 20.0
 """How long a whole request body may take to arrive."""
 _PARSE_ERROR, _INVALID_REQUEST = -32700, -32600
 _REALM = 'Bearer realm="ael"'
+_LATER = (("connection", "close"), ("retry-after", "1"))
 _DEPTH = Limits(depth=MAX_DEPTH)
 
 
@@ -91,8 +93,7 @@ class Guard:
                 up = scope["path"] == "/healthz" or self.ready()
                 await _reply(send, 200 if up else 503, {"status": "ok" if up else "draining"})
                 return
-            if self.closed:
-                raise Refused(503, "the server has ended", (("connection", "close"),))
+            self.room(scope)
             sides = self.sides if self.sides is not None and self.sides.owns(scope["path"]) else None
             if sides is None and scope["path"] != PATH:
                 raise Refused(404, f"there is nothing here; the Model Context Protocol is at {PATH}")
@@ -112,6 +113,13 @@ class Guard:
             await _reply(send, refused.status, refused.body(), refused.headers)
             return
         await self._post(scope, body, receive, send)
+
+    def room(self, scope: Scope) -> None:
+        """Whether there is room for one more to ask. Raises `Refused` (503): nothing of the request was looked at."""
+        if self.closed:
+            raise Refused(503, "the server has ended", _LATER)
+        if CROWDED in scope:
+            raise Refused(503, f"{scope[CROWDED]} connections are open, more than the server takes", _LATER)
 
     # --- who and from where -------------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ import gzip
 import json
 import os
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -253,16 +254,31 @@ def test_sessions_are_bounded(program: Opened) -> None:
     with_server(program, scenario)
 
 
+async def greeted(served: Served) -> bool:
+    """Whether a call is let in; a server that still counts connections which are gone closes this one."""
+    try:
+        return (await served.call("greet", {"name": "Ada"})).status == 200
+    except (ConnectionError, IndexError):
+        return False
+
+
+@pytest.mark.feature("A11.4", "K45")
 def test_more_connections_than_the_limit_are_turned_away(tmp_path: Path) -> None:
     deploy = "listen = http(connections: 8)\n"
 
     async def run() -> None:
         async with serving(opened(tmp_path, MAIN, deploy)) as served:
             idle = [await asyncio.open_connection("127.0.0.1", served.port) for _ in range(12)]
-            assert (await served.request("GET", "/healthz")).status == 503
+            refused = await served.call("greet", {"name": "Ada"})
+            assert (refused.status, refused.headers["retry-after"], refused.headers["connection"]) == (503, "1", "close")
+            assert "13 connections are open, more than the server takes" in refused.json["error"]["message"]
+            assert (await served.request("GET", "/healthz")).status == 200, "a server that is full is alive"
+            idle += [await asyncio.open_connection("127.0.0.1", served.port) for _ in range(5)]
+            with suppress(ConnectionError):
+                assert await idle[-1][0].read() == b"", "far too many are closed without a word"
             for _, writer in idle:
                 writer.close()
-            while (await served.request("GET", "/healthz")).status == 503:
+            while not await greeted(served):
                 await asyncio.sleep(0.01)
 
     asyncio.run(run())
