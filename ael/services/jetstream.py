@@ -70,10 +70,9 @@ class Broker:
 
 
 class _Live:
-    """A connection, which belongs to one event loop (K40), with the streams of the queue. `ahead`: how far the server's clock is ahead."""
+    """A connection to the streams of the queue. `ahead`: how far the server's clock is ahead."""
 
     def __init__(self, client: Client, js: JetStreamContext) -> None:
-        self.loop = asyncio.get_running_loop()
         self.client = client
         self.js = js
         self.ahead = 0.0
@@ -90,7 +89,9 @@ class JetStreamLine:
         self._items, self._states = f"ael_{queue}", f"ael_{queue}_states"
         self._subject = f"ael.{queue}"
         self._live: _Live | None = None
-        self._opening: asyncio.Lock | None = None
+        self._home: tuple[asyncio.AbstractEventLoop, asyncio.Lock] | None = None
+        """The event loop that the connection belongs to (K40), and who makes it there."""
+        self._closed = False
 
     # --- a sender -------------------------------------------------------------------------------------------------------
 
@@ -120,7 +121,14 @@ class JetStreamLine:
 
     async def answered(self, item: Item) -> bytes:
         """As `Line`."""
-        live = await self._connected()
+        while True:
+            # While the queue is away, a look waits: the item is where it is.
+            with suppress(Away):
+                return await self._heard(await self._connected(), item)
+            await asyncio.sleep(_BACK)
+
+    async def _heard(self, live: _Live, item: Item) -> bytes:
+        """As `answered`, as long as the connection holds."""
         word = asyncio.Event()
 
         async def heard(message: Msg) -> None:
@@ -129,12 +137,10 @@ class JetStreamLine:
         async with self._listening(live, f"{self._subject}.state.{item.token}", heard):
             while True:
                 word.clear()
-                # While the connection is made again, a look waits; the item is where it is.
-                with suppress(Away):
-                    async with _reached(put=True):
-                        state, _ = await self._state(live, item.token)
-                        if state is not None and state.turn >= item.turn and state.answer is not None:
-                            return state.answer
+                async with _reached(put=True):
+                    state, _ = await self._state(live, item.token)
+                if state is not None and state.turn >= item.turn and state.answer is not None:
+                    return state.answer
                 with suppress(TimeoutError):
                     async with asyncio.timeout(_AGAIN):
                         await word.wait()
@@ -189,8 +195,9 @@ class JetStreamLine:
 
     async def close(self) -> None:
         """As `Line`."""
+        self._closed = True
         live, self._live = self._live, None
-        if live is not None and live.loop is asyncio.get_running_loop():
+        if live is not None and self._home is not None and self._home[0] is asyncio.get_running_loop():
             with suppress(NatsError, OSError):
                 await live.client.close()
 
@@ -199,15 +206,15 @@ class JetStreamLine:
     async def _connected(self) -> _Live:
         """A connection that stands, made when it is first needed. Raises `Away`: nothing was put."""
         loop = asyncio.get_running_loop()
+        if self._home is None or self._home[0] is not loop:
+            self._home, self._live = (loop, asyncio.Lock()), None
         live = self._live
-        if live is not None and live.loop is loop and live.client.is_connected:
+        if live is not None and live.client.is_connected:
             return live
-        if live is None or live.loop is not loop:
-            self._live = live = None
-            self._opening = asyncio.Lock()
-        assert self._opening is not None
         try:
-            async with asyncio.timeout(self._broker.connect), self._opening:
+            async with asyncio.timeout(self._broker.connect), self._home[1]:
+                if self._closed:
+                    raise Away("the queue is closed", put=False)
                 live = self._live
                 if live is None or live.client.is_closed:
                     live = self._live = await self._open()

@@ -62,7 +62,7 @@ class Line(Protocol):
         """
 
     async def answered(self, item: Item) -> bytes:
-        """Wait for the answer of a turn. Cancelling it lets go of it."""
+        """Wait for the answer of a turn, while the queue is away too. Cancelling it lets go of it."""
 
     async def withdraw(self, item: Item) -> bool:
         """Take a turn back. True: nobody had begun it, and nobody ever will. Else whoever has it is told to give it up."""
@@ -164,9 +164,6 @@ class Queued(Elsewhere):
     async def _answer(self, work: Exchange, item: Item) -> bytes:
         try:
             return await self._line.answered(item)
-        except Away as away:
-            work.verdict = "bad"
-            raise self._fault(work.call, FaultKind.DISCONNECTED, away.message, sent=True) from None
         except asyncio.CancelledError:
             await self._take_back(work, item)
             raise

@@ -9,6 +9,7 @@ import asyncio
 import hashlib
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TypeVar
 
@@ -97,13 +98,10 @@ class TableLine:
         """Look for the answers of all that are waited for, at each word and now and then."""
         bell = self._bell(_answers(self._me))
         while self._asked:
-            try:
+            found: Mapping[str, tuple[int, bytes]] = {}
+            # While the database is away, a look waits: the item is where it is.
+            with suppress(Away):
                 found = await self._do(partial(_answered, self._queue, [item.token for item in self._asked.values()]))
-            except Away as away:
-                for future in self._asked:
-                    if not future.done():
-                        future.set_exception(Away(away.message, put=True))
-                return
             for future, item in self._asked.items():
                 turn, answer = found.get(item.token, (0, b""))
                 if turn >= item.turn and not future.done():

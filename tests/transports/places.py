@@ -193,6 +193,8 @@ async def placed(place: str, folder: Path, main: str, setting: Setting | None = 
     sys.modules.pop("outside", None)
     os.environ["ORDERS_TOKEN"] = TOKEN
     async with AsyncExitStack() as stack:
+        # A host puts its program's folder first: the next one in this process finds its own module there.
+        stack.callback(sys.path.__setitem__, slice(None), list(sys.path))
         alone, port, stop = None, 0, None
         lines = given.runs + given.client
         if place == "process":
@@ -217,7 +219,6 @@ async def placed(place: str, folder: Path, main: str, setting: Setting | None = 
         opened = opened_in(folder, main, lines)
         where = folder / "server" if place in ("https", "grpc", *QUEUES) else folder
         sys.path.insert(0, str(where))
-        stack.callback(sys.path.remove, str(where))
         host = open_host(opened, sinks=[spans], **given.more)
         await stack.enter_async_context(host)
         yield Placed(host, where, spans, alone, port, stop or (lambda: None))

@@ -12,7 +12,7 @@ import pytest
 from ael.run.bindings import Options
 from ael.run.outcome import Faulted, Unsettled, Value
 from ael.types.fault import FaultKind
-from tests.transports.places import PLACES, Setting, placed
+from tests.transports.places import EVERYWHERE, Setting, placed
 from tests.transports.programs import SHOP
 from tests.transports.proxy import Proxy, between
 
@@ -27,7 +27,7 @@ async def until(holds: Callable[[], bool]) -> None:
 
 
 @pytest.mark.feature("A16.1", "A11.1", "A8.7", "K40", "K43")
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", EVERYWHERE)
 def test_key_trace_and_tenant_arrive(place: str, tmp_path: Path) -> None:
     """The key inside is the same when the same run asks again; the trace is the caller's; the tenant its own, or that of its token."""
 
@@ -54,7 +54,7 @@ def test_key_trace_and_tenant_arrive(place: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.feature("A16.1", "A11.1", "K39")
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", EVERYWHERE)
 def test_a_cancel_reaches_what_runs_inside(place: str, tmp_path: Path) -> None:
     """For `never` it leaves open what happened; what was to be done outside has heard of it."""
 
@@ -115,7 +115,7 @@ def test_retries_are_counted_over_both_sides(tmp_path: Path) -> None:
 
 
 @pytest.mark.feature("A11.1", "K40")
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", EVERYWHERE)
 def test_one_host_in_two_event_loops(place: str, tmp_path: Path) -> None:
     """Connections and processes belong to the loop that made them; the next one has its own."""
 

@@ -10,7 +10,7 @@ import pytest
 from ael.run.outcome import DeclaredError, Faulted, Outcome, Unsettled, Value
 from ael.run.permission import Layer
 from ael.types.fault import FaultKind
-from tests.transports.places import PLACES, placed
+from tests.transports.places import EVERYWHERE, placed
 from tests.transports.programs import SHOP
 
 
@@ -48,7 +48,7 @@ CASES: list[tuple[str, str, tuple[object, ...], int]] = [
 
 
 @pytest.mark.feature("A11.1", "A11.2", "A11.4", "D9", "A8.5", "K34", "K39")
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", EVERYWHERE)
 def test_each_ending_is_the_same(place: str, tmp_path: Path) -> None:
     """With as many calls outside: retries are made by one owner, and nothing that is never repeated is sent twice."""
 
@@ -66,7 +66,7 @@ def test_each_ending_is_the_same(place: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.feature("A11.1", "A4.2", "A13.6")
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", EVERYWHERE)
 def test_permissions_are_checked_on_this_side(place: str, tmp_path: Path) -> None:
     """A caller without the permission sends nothing, and finds the same fault everywhere."""
 

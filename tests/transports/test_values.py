@@ -11,14 +11,14 @@ from hypothesis import HealthCheck, given, settings
 from ael.run.outcome import Faulted, Value
 from ael.types.fault import FaultKind
 from tests.fuzz.typed import World, values
-from tests.transports.places import PLACES, Placed, Setting, placed
+from tests.transports.places import EVERYWHERE, Placed, Setting, placed
 from tests.transports.programs import ECHO, KINDS
 
 ECHOES = Setting(services=("Echo",), workers=1)
 
 
 @pytest.mark.feature("A11.1", "A11.2", "A11.6", "D9")
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", EVERYWHERE)
 def test_values_of_every_type_come_back_as_they_went(place: str, tmp_path: Path) -> None:
     with asyncio.Runner() as runner:
         context = placed(place, tmp_path, ECHO, ECHOES)
@@ -48,7 +48,7 @@ def come_back(runner: asyncio.Runner, program: Placed, entry: str) -> None:
 
 
 @pytest.mark.feature("A11.1", "K47")
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", EVERYWHERE)
 def test_the_edges_of_values_hold_everywhere(place: str, tmp_path: Path) -> None:
     """The largest Int, exact Decimals, every character, the deepest nesting and the largest text are the same in every placement."""
     deepest: object = 0
