@@ -16,6 +16,7 @@ from types import ModuleType, TracebackType
 from ael.check.packs import pack_of
 from ael.hosting.failure import HostError
 from ael.hosting.logs import Exporter, open_logs
+from ael.hosting.masking import know_all
 from ael.hosting.models import bind_model, bind_models, model_name, prices_of, short_name, tenants_own
 from ael.hosting.runs import open_runs
 from ael.hosting.secrets import NoSecrets, Secrets
@@ -113,6 +114,7 @@ def open_host(
     everything = frozenset(program.declarations) | frozenset(program.tools)
     names = everything if entry is None else reachable(program, entry, elsewhere, deployment.here)
     secrets = Secrets(deployment)
+    know_all(secrets)
     for secret in also:
         secrets.get(secret)
     warnings: list[str] = []

@@ -18,6 +18,7 @@ from ael.cli.mcp_offer import Offer, offer, type_prefix
 from ael.cli.report import report
 from ael.diagnostics.diagnostic import Bag, Severity
 from ael.hosting.failure import HostError
+from ael.hosting.masking import know_all
 from ael.hosting.secrets import Secrets
 from ael.hosting.servers import endpoint_of
 from ael.mcp.failure import McpError
@@ -125,7 +126,8 @@ class Program:
         return self.masker().text(text)
 
     def masker(self) -> Masker:
-        """What hides the secrets that are known by now."""
+        """What hides the secrets of the deployment that are on this machine."""
+        know_all(self.secrets)
         return Masker(self.secrets.known.values())
 
     @property

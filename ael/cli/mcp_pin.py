@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 from ael.cli.approve import TerminalApprover
 from ael.cli.mcp import split_words
@@ -17,6 +18,7 @@ from ael.mcp.outside import visible
 from ael.project.load import shown
 from ael.project.lock import lock_bytes, sections, write_lock
 from ael.run.bindings import system_user
+from ael.run.masker import Masker
 from ael.types.pin import Pin, ServerPins
 
 
@@ -74,15 +76,17 @@ def _plan(program: Program, listed: Sequence[Listed], *, everything: bool, only:
     told: list[str] = []
     changed: list[str] = []
     wrong: list[str] = []
+    masker = program.masker()
     for one in listed:
         name = one.server.name
         old = program.pins.get(name)
         compared = compare(one, old, everything=everything)
         wrong += [f"{name}: {_wrong(c)}" for c in compared if c.used and c.now is None]
+        wrong += [f"{name}: {c.title} repeats a secret that its server is sent" for c in compared if _repeats(masker, c)]
         for c in compared:
             if c.state == "changed":
                 changed += [f"{name}, {c.title} changed since it was pinned:", *(f"  {line}" for line in c.lines)]
-        pins[name] = _pins(one, compared)
+        pins[name] = _pins(one, compared, masker)
         told += _told(name, compared, old)
     if wrong:
         raise CommandError("AEL0862", "what the program uses cannot be pinned, and nothing was written", *wrong, exit_code=1)
@@ -93,11 +97,17 @@ def _plan(program: Program, listed: Sequence[Listed], *, everything: bool, only:
     return _Plan(pins, types, tuple(told), tuple(changed))
 
 
-def _pins(listed: Listed, compared: Sequence[Compared]) -> ServerPins:
+def _repeats(masker: Masker, one: Compared) -> bool:
+    """Whether a definition holds a secret, which would then stand in the lock."""
+    return one.now is not None and masker.value(one.now.definition) is not one.now.definition
+
+
+def _pins(listed: Listed, compared: Sequence[Compared], masker: Masker) -> ServerPins:
     def of(kind: str) -> dict[str, Pin]:
         return {c.wire: c.now for c in compared if c.kind == kind and c.now is not None}
 
-    return ServerPins(listed.protocol, listed.client_capabilities, listed.info, of("tool"), of("prompt"))
+    info = cast("Mapping[str, object]", masker.value(listed.info))
+    return ServerPins(listed.protocol, listed.client_capabilities, info, of("tool"), of("prompt"))
 
 
 def _wrong(one: Compared) -> str:

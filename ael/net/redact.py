@@ -19,11 +19,15 @@ SHORTEST = 4
 
 
 def forms(value: str) -> tuple[str, ...]:
-    """The value as it is, in JSON, percent-encoded, in hexadecimal, and the part of its base64 that any neighbours leave
-    alone.
+    """The value as it is, in JSON and in JSON within JSON, percent-encoded, in hexadecimal, and the part of its base64 that any neighbours
+    leave alone.
     """
     data = value.encode("utf-8", "surrogatepass")
-    found = {value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], data.hex(), data.hex().upper()}
+    found = {value, data.hex(), data.hex().upper()}
+    for whole in (True, False):
+        # JSON text is often a string of JSON itself.
+        once = json.dumps(value, ensure_ascii=whole)[1:-1]
+        found |= {once, json.dumps(once, ensure_ascii=whole)[1:-1]}
     for encoded in (quote(data, safe=""), quote(data), quote_plus(data)):
         found |= {encoded, _ESCAPE.sub(lambda escape: escape[0].lower(), encoded)}
     for offset in range(3):
