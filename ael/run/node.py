@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 
 from ael.data import replace
+from ael.journal.entry import State
 from ael.lower.unit import Code, CompiledNode
 from ael.run.bindings import BoundModel
 from ael.run.budget import Account
@@ -20,6 +21,7 @@ from ael.run.message import system_text, user_text
 from ael.run.offer import Offered
 from ael.run.park import Parked
 from ael.run.permission import Rights
+from ael.run.placed import THERE
 from ael.run.ports import ModelProvider, OutputShape
 from ael.run.run import Run
 from ael.run.scope import Scope
@@ -40,7 +42,7 @@ class NodePlan:
 
     kind = "node"
 
-    __slots__ = ("budget", "grants", "holder", "name", "seconds", "short", "skills", "spec")
+    __slots__ = ("budget", "grants", "holder", "moved", "name", "seconds", "short", "skills", "spec")
 
     def __init__(self, compiled: CompiledNode, short: str, budget: BudgetSpec) -> None:
         spec = compiled.spec
@@ -53,6 +55,8 @@ class NodePlan:
         self.skills = tuple([f"{skill.name.rpartition('.')[2]} {skill.version}" for skill in spec.skills])
         """The skills of a model-driven node or an agent, each with its version, as the trace shows them."""
         self.seconds = None if budget.time is None else budget.time / 1000
+        self.moved: Callable[[], NodePlan] | None = None
+        """The same node where it runs otherwise: here instead of elsewhere, elsewhere instead of here."""
 
     def inner(self, rights: Rights) -> Rights:
         """The rights that a visit has, called with `rights`."""
@@ -94,7 +98,8 @@ class NodePlan:
         try:
             try:
                 with deadline:
-                    value = await self.inside(inner, depth + _DEPTH, path, arguments)
+                    plan = self.place(run, path) if run.journal.continued else self
+                    value = await plan.inside(inner, depth + _DEPTH, path, arguments)
                 run.checkpoint(deadline)
             except Expired as expired:
                 if expired.deadline is not deadline:
@@ -138,6 +143,14 @@ class NodePlan:
                 span.end(ending, inner.seen, None, **used)
             if run.listening:
                 run.emit(NodeFinished(run.id, path, self.short, ending, clock.monotonic() - started))
+
+    def place(self, run: Run, path: str) -> NodePlan:
+        """The plan of a visit where an earlier execution began it: what happened there is not done again here.
+
+        This one, unless the deployment has said something else since.
+        """
+        there = run.journal.last(f"{path}{THERE}")
+        return self if there is None or there.state is State.PROPOSED or self.moved is None else self.moved()
 
     async def inside(self, scope: Scope, depth: int, path: str, arguments: tuple[object, ...]) -> object:
         """What the visit does."""

@@ -18,12 +18,13 @@ from ael.run.delivery import deliver
 from ael.run.gate import bad_arguments
 from ael.run.node import NodePlan
 from ael.run.placed import THERE, Crossing, Told
-from ael.run.placement import Placement
+from ael.run.placement import PlacedAnswer, PlacedCall, Placement
 from ael.run.repeat import LOST_ANSWER
+from ael.run.run import Run
 from ael.run.scope import Scope
 from ael.run.step import Step
 from ael.run.world import World
-from ael.types.fault import Fault
+from ael.types.fault import Fault, FaultKind
 from ael.types.problem import DecodeError
 from ael.types.spec import NodeSpec
 
@@ -38,6 +39,12 @@ class PlacedNode(NodePlan):
         self.kind = "node" if compiled.spec.agent is None else "agent"
         self.holder = f"the {self.kind} `{short}`"
         self._visit = _Visit(world, compiled.spec, short, placement, delivers)
+
+    def place(self, run: Run, path: str) -> NodePlan:
+        """As of a node in the process: one that began there goes on there."""
+        if self.moved is not None and run.journal.last(f"{path}{THERE}") is None and run.began(path):
+            return self.moved()
+        return self
 
     async def inside(self, scope: Scope, depth: int, path: str, arguments: tuple[object, ...]) -> object:
         visit = self._visit
@@ -100,3 +107,20 @@ class _Visit(CallPlan):
     def lost(self, fault: Fault, step: Step) -> bool:
         """As of an operation."""
         return not isinstance(fault, Told) and step.sent is not False and fault.kind in LOST_ANSWER
+
+
+class Gone:
+    """Implements `Placement`: a place of which the deployment has no word any more. What was answered there is in the journal."""
+
+    keeps = False
+
+    def __init__(self, short: str) -> None:
+        self._short = short
+
+    async def call(self, call: PlacedCall) -> PlacedAnswer:
+        """Nobody can be asked what became of it, and doing it again here would be doing it twice. Raises `Fault`."""
+        message = f"this visit of `{self._short}` was begun where the deployment placed it then, and now it has no such place"
+        raise Fault(FaultKind.UNAVAILABLE, message, sent=True, final=True)
+
+    async def close(self) -> None:
+        """Nothing was opened."""

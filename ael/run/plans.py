@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from ael.run.agent import AgentPlan
 from ael.run.delegate import OfferedNode
 from ael.run.effect import effects
@@ -9,7 +11,8 @@ from ael.run.node import CodeNodePlan, ModelNodePlan, NodePlan
 from ael.run.offer import Offered, OfferedTool
 from ael.run.permission import closed
 from ael.run.placed import PlacedOperation
-from ael.run.placed_node import PlacedNode
+from ael.run.placed_node import Gone, PlacedNode
+from ael.run.placement import Placement
 from ael.run.provided import PythonOperation
 from ael.run.service import STORE_OPERATIONS, OperationPlan, Serving, StorePlan
 from ael.run.tool import ToolPlan
@@ -49,7 +52,7 @@ class Plans(dict[str, Plan]):
         if placement is None and not any(key in here for key in keys):
             placement = placements.get(node)
         if placement is not None:
-            return PlacedNode(world, world.unit.nodes[node], short(node), placement, delivers=True)
+            return self._placed(node, placement, delivers=True)
         return self._local(node) if node in placements else self.node(node)
 
     def _make(self, name: str) -> Plan | None:
@@ -57,11 +60,9 @@ class Plans(dict[str, Plan]):
         unit = world.unit
         if (tool := unit.tools.get(name)) is not None:
             return ToolPlan(world, tool, short(name), closed([tool.spec.permission], unit.permissions))
-        if (node := unit.nodes.get(name)) is not None:
+        if name in unit.nodes:
             placement = world.bindings.placements.get(name)
-            if placement is not None:
-                return PlacedNode(world, node, short(name), placement)
-            return self._local(name)
+            return self._local(name) if placement is None else self._placed(name, placement)
         if name in self._effects:
             return self._effects[name]
         if name in unit.operations:
@@ -71,8 +72,19 @@ class Plans(dict[str, Plan]):
             return StorePlan(world, unit.stores[owner], short(owner), operation, world.bindings.stores.get(owner))
         return None
 
+    def _placed(self, name: str, placement: Placement, *, delivers: bool = False) -> NodePlan:
+        """A node that runs elsewhere."""
+        plan = PlacedNode(self._world, self._world.unit.nodes[name], short(name), placement, delivers=delivers)
+        plan.moved = cache(lambda: self._inside(name))
+        return plan
+
     def _local(self, name: str) -> NodePlan:
         """A node that runs in the process."""
+        plan = self._inside(name)
+        plan.moved = cache(lambda: PlacedNode(self._world, self._world.unit.nodes[name], short(name), Gone(short(name))))
+        return plan
+
+    def _inside(self, name: str) -> NodePlan:
         world = self._world
         node = world.unit.nodes[name]
         if node.spec.agent is not None:

@@ -38,6 +38,7 @@ class Run:
     """
 
     __slots__ = (
+        "_begun",
         "_ended",
         "_feeds",
         "_given_parent",
@@ -148,6 +149,14 @@ class Run:
         self._interrupted: str | None = None
         """Why pure code of this run is to stop."""
         self._grace: asyncio.TimerHandle | None = None
+        self._begun: frozenset[str] | None = None
+
+    def began(self, path: str) -> bool:
+        """Whether earlier executions of this run left records of what happens inside of the visit at `path`."""
+        if self._begun is None:
+            places = (entry.path.split("/") for entry in self.journal.entries())
+            self._begun = frozenset("/".join(parts[:at]) for parts in places for at in range(1, len(parts)))
+        return path in self._begun
 
     # --- for the host ---------------------------------------------------------------------------------------------
 
