@@ -70,17 +70,40 @@ def resolve_packs(program: Pack, bag: Bag) -> dict[str, Resolved]:
 
 
 def chains(program: Pack, packs: Mapping[str, Resolved], name: str, *, most: int = 20) -> list[list[Asked]]:
-    """The ways in which the program comes to the pack `name`, each from the program on, shortest first, at most `most`."""
+    """Ways in which the program comes to the pack `name`, each from the program on, short ones first; at most `most` of them."""
+    far = _distances(packs, name)
     found: list[list[Asked]] = []
-    open_ways: deque[list[Asked]] = deque([[Asked("", line)] for line in program.depends])
+    open_ways = [[Asked("", line)] for line in _nearest_last(program, far)]
+    # Depth first, and only where it leads to the pack: there are more ways than anybody can look at.
     while open_ways and len(found) < most:
-        way = open_ways.popleft()
+        way = open_ways.pop()
         reached = way[-1].line.name
         if reached == name:
             found.append(way)
-        elif reached in packs and all(step.by != reached for step in way):
-            open_ways.extend([*way, Asked(reached, line)] for line in packs[reached].pack.depends)
-    return found
+        elif all(step.by != reached for step in way):
+            open_ways.extend([*way, Asked(reached, line)] for line in _nearest_last(packs[reached].pack, far))
+    return sorted(found, key=len)
+
+
+def _distances(packs: Mapping[str, Resolved], name: str) -> dict[str, int]:
+    """How many steps each pack is away from the pack `name`; those that do not lead there are left out."""
+    askers: dict[str, list[str]] = {}
+    for by, resolved in packs.items():
+        for line in resolved.pack.depends:
+            askers.setdefault(line.name, []).append(by)
+    far = {name: 0}
+    waiting = deque([name])
+    while waiting:
+        reached = waiting.popleft()
+        for by in askers.get(reached, ()):
+            if by not in far:
+                far[by] = far[reached] + 1
+                waiting.append(by)
+    return far
+
+
+def _nearest_last(pack: Pack, far: Mapping[str, int]) -> list[Dependency]:
+    return sorted((line for line in pack.depends if line.name in far), key=lambda line: -far[line.name])
 
 
 class _Resolver:
@@ -91,6 +114,8 @@ class _Resolver:
         self.packs: dict[str, Resolved] = {}
         self.chosen = {line.name: line for line in program.depends if line.origin is not None}
         self._failed: set[str] = set()
+        self.through: dict[str, str] = {}
+        """The program's own dependency that first brought a pack in."""
         self._back: list[Dependency] = []
         """The lines that lead back to the program."""
 
@@ -105,6 +130,7 @@ class _Resolver:
             reached.asked.append(asked)
             self._version(asked, reached)
             if known is None:
+                self.through[reached.pack.name] = self.through[asked.by] if asked.by else reached.pack.name
                 if len(self.packs) > MAX_PACKS:
                     self._report("AEL0809", asked.line.at, f"this program depends on more than {MAX_PACKS} packs")
                     break
@@ -181,14 +207,16 @@ class _Resolver:
             root = (base / origin).resolve()
             there = (root / FILE).is_file()
         except (OSError, RuntimeError, ValueError) as error:  # a circle of links, a name that no file can have
-            raise _Unfound(line.origin_at, f"there is no folder `{origin[:80]}`: {type(error).__name__}") from None
+            raise _Unfound(line.origin_at, f"there is no folder `{_excerpt(origin)}`: {type(error).__name__}") from None
         if within is not None and not root.is_relative_to(within):
-            message = f"an installed pack depends on folders of its own distribution alone, and `{origin}` leads out of it"
+            message = (
+                f"an installed pack depends on folders of its own distribution alone, and `{_excerpt(origin)}` leads out of it"
+            )
             raise _Unfound(line.origin_at, message)
         if not there:
             what = "has no `pack.ael`" if root.is_dir() else "is no folder"
-            note = f"it is looked for in {shown(root)}, from the folder of the pack that depends on it"
-            raise _Unfound(line.origin_at, f"there is no pack in `{origin}`: it {what}", note)
+            note = f"it is looked for in {_excerpt(shown(root))}, from the folder of the pack that depends on it"
+            raise _Unfound(line.origin_at, f"there is no pack in `{_excerpt(origin)}`: it {what}", note)
         return _Found(root, f"folder {_relative(root, self.folder)}", within)
 
     # --- what has to hold --------------------------------------------------------------------------------------------------
@@ -214,7 +242,7 @@ class _Resolver:
         brought: dict[str, list[tuple[Pack, str]]] = {}
         for name, reached in self.packs.items():
             for wanted in sorted((reached.pack.uses | reached.pack.externs) - listed):
-                brought.setdefault(self._top(name).name, []).append((reached.pack, wanted))
+                brought.setdefault(self.through[name], []).append((reached.pack, wanted))
         for line in self.program.depends:
             if found := brought.get(line.name):
                 what = dict.fromkeys(_called(pack, wanted) for pack, wanted in found)
@@ -263,13 +291,9 @@ class _Resolver:
 
     # --- messages ----------------------------------------------------------------------------------------------------------
 
-    def _top(self, name: str) -> Dependency:
-        """The program's own line that brings a pack in."""
-        return chains(self.program, self.packs, name, most=1)[0][0].line
-
     def _other_name(self, line: Dependency, pack: Pack) -> None:
         labels = (Label(pack.at, f"it is called `{pack.name}`"),)
-        message = f"the pack in `{line.origin or line.name}` is called `{pack.name}`, not `{line.name}`"
+        message = f"the pack in `{_excerpt(line.origin or line.name)}` is called `{pack.name}`, not `{line.name}`"
         notes = () if pack.name in RESERVED else (f'depend on it by its name: `depends {pack.name} "{line.requirement.text}" …`',)
         self._report("AEL0821", line.at, message, labels=labels, notes=notes)
 
@@ -302,3 +326,7 @@ def _called(pack: Pack, wanted: str) -> str:
 
 def _listing(pack: Pack, wanted: str) -> str:
     return f"uses {wanted}" if wanted in pack.uses else f'extern "{wanted}"'
+
+
+def _excerpt(text: str) -> str:
+    return text if len(text) <= 120 else f"{text[:119]}…"
