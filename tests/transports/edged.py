@@ -7,7 +7,8 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from pathlib import Path
 from typing import Any
 
-from tests.transports.places import Placed, Setting, placed, serving, serving_grpc
+from tests.transports.places import Placed, Setting, opened_in, placed, serving, serving_grpc
+from tests.transports.queues import QUEUES, Working, queue, working
 
 DESK = """\
 permission world.act
@@ -210,9 +211,17 @@ async def edged(
             behind = serving_grpc if place == "grpc" else serving
             alone, port, stop = await stack.enter_async_context(behind(folder / "server", main, "runs = memory\n" + server))
             port = port if through is None else await stack.enter_async_context(through(port))
-        setting = Setting(client=lines(place, edges, port, options) + client, services=(), more=more)
+        if place not in QUEUES:
+            given = lines(place, edges, port, options)
+        else:
+            found, own = stack.enter_context(queue(place)), f", {options}" if options else ""
+            there = found.lines + "".join(found.line(f"edge {edge}", options) for edge in edges)
+            worker = opened_in(folder / "server", main, f'runs = sqlite("runs.db")\n{there}{server}')
+            stop = await stack.enter_async_context(working(worker))
+            given = found.lines + "".join(found.line(f"edge {edge}", f"slots: 0{own}") for edge in edges)
+        setting = Setting(client=given + client, services=(), more=more)
         program = await stack.enter_async_context(placed("in process", folder, main, setting))
         program.alone, program.port = alone, port
-        program.stop = stop.set if stop is not None else program.stop
-        program.folder = folder / "server" if place in AWAY else folder
+        program.stop = program.stop if stop is None else stop.stop if isinstance(stop, Working) else stop.set
+        program.folder = folder / "server" if place in (*AWAY, *QUEUES) else folder
         yield program

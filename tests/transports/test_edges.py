@@ -14,7 +14,7 @@ from ael.run.outcome import DeclaredError, Faulted, Value
 from ael.run.permission import Layer
 from ael.types.fault import FaultKind
 from tests.transports.edged import AWAY, edged
-from tests.transports.places import PLACES
+from tests.transports.places import EVERYWHERE
 from tests.transports.test_context import PARENT, until
 
 
@@ -25,7 +25,7 @@ def value(outcome: object) -> object:
 
 
 @pytest.mark.feature("A11.1", "A11.2", "A11.3", "D9")
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", EVERYWHERE)
 def test_values_order_and_ends_are_the_same_everywhere(place: str, tmp_path: Path) -> None:
     async def scenario() -> None:
         edges = ("one.start -> one.look", "each_of.plan -> each_of.look", "both.left -> both.join", "bare.start -> bare.look")
@@ -48,7 +48,7 @@ def test_values_order_and_ends_are_the_same_everywhere(place: str, tmp_path: Pat
 
 
 @pytest.mark.feature("A11.1", "A11.3", "D9", "B15")
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", EVERYWHERE)
 def test_an_agent_is_visited_along_an_edge(place: str, tmp_path: Path) -> None:
     """A subagent elsewhere, in rounds: each visit is one of its own, and the edges inside of it are where they are placed there."""
 
@@ -65,7 +65,7 @@ def test_an_agent_is_visited_along_an_edge(place: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.feature("A11.3", "D9", "K46")
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", EVERYWHERE)
 def test_limits_of_time_are_kept_and_told_the_same(place: str, tmp_path: Path) -> None:
     """The node's own time, and that of the agent around it: the same fault, in the same words."""
 
@@ -87,7 +87,7 @@ def test_limits_of_time_are_kept_and_told_the_same(place: str, tmp_path: Path) -
 
 
 @pytest.mark.feature("A11.3", "A4.2", "A4.14", "D9")
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", EVERYWHERE)
 def test_grants_only_shrink_along_an_edge(place: str, tmp_path: Path) -> None:
     """What is refused here is refused there, in the same words, and nothing was done."""
 
@@ -104,7 +104,7 @@ def test_grants_only_shrink_along_an_edge(place: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.feature("A11.3", "A16.1", "A16.2", "A8.7", "D9", "K40", "K43")
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", EVERYWHERE)
 def test_keys_traces_tenants_and_events_go_along(place: str, tmp_path: Path) -> None:
     """One key for each item, the same when the run asks again; one trace; the tenant; and the events and spans of this side."""
     taken: list[tuple[str, str]] = []
@@ -146,7 +146,7 @@ def test_keys_traces_tenants_and_events_go_along(place: str, tmp_path: Path) -> 
 
 
 @pytest.mark.feature("A11.3", "D9", "K39")
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", EVERYWHERE)
 def test_a_cancel_reaches_every_visit_under_way(place: str, tmp_path: Path) -> None:
     """What was to be done outside has heard of it; for `never` it is left open what happened."""
 
@@ -168,7 +168,7 @@ def test_a_cancel_reaches_every_visit_under_way(place: str, tmp_path: Path) -> N
 
 
 @pytest.mark.feature("A11.3", "A11.4", "A13.6", "D9")
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", EVERYWHERE)
 def test_a_full_channel_holds_its_sender_back(place: str, tmp_path: Path) -> None:
     """Four of its items are under way at once, in their order; the next goes when one has ended."""
 
