@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -83,7 +83,7 @@ class Host:
 
 def open_host(
     opened: Opened,
-    entry: str | None = None,
+    entry: str | Collection[str] | None = None,
     *,
     approver: Approver | None = None,
     sinks: Sequence[Sink] = (),
@@ -99,7 +99,7 @@ def open_host(
     peers: Mapping[str, list[str]] | None = None,
     peer_token: Secret | None = None,
 ) -> Host:
-    """Bind everything that `entry` (None: the whole program) can reach.
+    """Bind everything that `entry` (one, several, or None: the whole program) can reach.
 
     `models` and `servers` replace those of the deployment (tests do that), `script` makes a provider of a `script` statement.
     `functions` are the bodies of `extern` tools in place of what these name, `operations` those of services that the host provides. `also`
@@ -111,8 +111,11 @@ def open_host(
     program, deployment = opened.program, opened.deployment
     unit = lower(program)
     elsewhere = {*deployment.placements, *(name.rpartition(".")[0] for name in operations or {})}
-    everything = frozenset(program.declarations) | frozenset(program.tools)
-    names = everything if entry is None else reachable(program, entry, elsewhere, deployment.here)
+    if entry is None:
+        names = frozenset(program.declarations) | frozenset(program.tools)
+    else:
+        entries = (entry,) if isinstance(entry, str) else entry
+        names = frozenset().union(*(reachable(program, one, elsewhere, deployment.here) for one in entries))
     secrets = Secrets(deployment)
     know_all(secrets)
     for secret in also:

@@ -7,14 +7,14 @@ import asyncio
 import json
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from ael.cli.approve import FixedApprover, TerminalApprover
 from ael.cli.interrupt import Interrupt, caught, released
 from ael.cli.outcome import INTERRUPTED, print_outcome
 from ael.cli.progress import Progress, clean
 from ael.cli.report import tell, use_colour
-from ael.cli.trace import lines, plain
+from ael.cli.trace import lines, outline, plain
 from ael.cli.whom import whom
 from ael.data import replace
 from ael.durable.execute import Taken, execution_of
@@ -32,7 +32,7 @@ def execute(opened: Opened, entry: str, values: Mapping[str, object], args: argp
     spans = SpanList()
     try:
         options = replace(whom(opened.deployment, args), content=args.content)
-        sinks = [spans] if args.trace else []
+        sinks = [spans] if args.trace or args.outline else []
         host = open_host(opened, entry, approver=_approver(opened, args), sinks=sinks, durable=True, otel=args.otel)
     except HostError as error:
         tell(error.code, error.message, *error.notes)
@@ -46,6 +46,8 @@ def execute(opened: Opened, entry: str, values: Mapping[str, object], args: argp
         return 1
     if args.trace:
         _print_trace(spans, args)
+    if args.outline:
+        _print_tree(outline(spans.spans), args)
     code = print_outcome(outcome, whole=args.json)
     if isinstance(outcome, Suspended) and run_id is not None:
         print(f"  = `ael runs show {run_id}` says what the run {run_id} waits for", file=sys.stderr)
@@ -88,6 +90,10 @@ def _print_trace(spans: SpanList, args: argparse.Namespace) -> None:
         for span in sorted(spans.spans, key=lambda s: s.sequence):
             print(json.dumps(plain(span), ensure_ascii=False), file=sys.stderr)
         return
+    _print_tree(lines(spans.spans, short=True), args)
+
+
+def _print_tree(tree: Iterable[str], args: argparse.Namespace) -> None:
     apart = [] if args.quiet else [""]
-    for line in [*apart, *lines(spans.spans, short=True), *apart]:
+    for line in [*apart, *tree, *apart]:
         print(clean(line), file=sys.stderr)

@@ -12,7 +12,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 from ael import __version__
 
@@ -77,6 +77,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 2
 
 
+class _Words(argparse.ArgumentParser):
+    """Takes options between the places too: `ael run . --deploy eu classify` is `ael run . classify --deploy eu`."""
+
+    _mixed = False
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        # With actions of its own (`ael runs wait …`) the words after the action are those of that action's parser.
+        if self._mixed or any(action.nargs == argparse.PARSER for action in self._actions):
+            return super().parse_known_args(args, namespace)
+        self._mixed = True
+        try:
+            return self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self._mixed = False
+
+
 def _parser() -> argparse.ArgumentParser:
     listing = "\n".join(f"  {name:<15} {text}" for name, text in COMMANDS.items())
     return argparse.ArgumentParser(
@@ -121,7 +137,7 @@ def _apart(parser: argparse.ArgumentParser, words: list[str]) -> tuple[list[str]
 
 def _command(name: str, words: list[str]) -> int:
     module = cast(Command, import_module(f"ael.cli.{name.replace('-', '_')}"))
-    parser = argparse.ArgumentParser(
+    parser = _Words(
         prog=f"ael {name}",
         description=module.__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -33,6 +33,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the whole outcome as JSON, with what was spent")
     parser.add_argument("--trace", action="store_true", help="print the trace when the run has ended")
     parser.add_argument(
+        "--outline",
+        action="store_true",
+        help="print the trace without what differs from run to run and from place to place: times, keys, costs, attempts",
+    )
+    parser.add_argument(
         "--content", action="store_true", help="let the trace carry content (arguments, results), not only metadata"
     )
     parser.add_argument("--otel", action="store_true", help="send the trace to the collector of OTEL_EXPORTER_OTLP_ENDPOINT")

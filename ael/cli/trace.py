@@ -2,6 +2,7 @@
 
     ael trace r1f2e                              as a tree
     ael trace r1f2e --format html --out run.html    as one page to look at, without a network
+    ael trace r1f2e --format outline             what is the same for every run of the same work, wherever its services are
     ael trace r1f2e --content                    with arguments, results and what the model said
     ael trace r1f2e --readers                    who has read its content
 
@@ -23,10 +24,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import cast
 
+from ael.data import replace
 from ael.observe.turns import CLASSES
 from ael.run.ports import Span
 
-_SHOWN = ("model", "skills", "tokens", "cost", "attempt", "reason", "key", "approved_by", "flag")
+_SHOWN = ("placement", "model", "skills", "tokens", "cost", "attempt", "reason", "key", "approved_by", "flag")
 """Attributes that are shown, in this order; all of them are in `--json`."""
 _CLASS = {"input": "in", "output": "out", "cache_read": "from cache", "cache_write": "to cache", "reasoning": "reasoning"}
 
@@ -36,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help="the id of a run, or its beginning")
     parser.add_argument("path", nargs="?", type=Path, default=Path(), metavar="FILE", help="the program (default: the one here)")
     parser.add_argument("--deploy", metavar="NAME", help="use `deploy.NAME.ael`")
-    parser.add_argument("--format", choices=("text", "json", "html"), default="text", help="how to print it")
+    parser.add_argument("--format", choices=("text", "outline", "json", "html"), default="text", help="how to print it")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write it to a file")
     parser.add_argument(
         "--content", action="store_true", help="show arguments, results and texts; that they are read is recorded"
@@ -66,6 +68,19 @@ def lines(spans: Iterable[Span], *, times: bool = True, short: bool = False) -> 
     for span in found:
         below[span.parent if span.parent in numbers else None].append(span)
     yield from _tree(below, None, "", _Style(times, short))
+
+
+def outline(spans: Iterable[Span]) -> Iterator[str]:
+    """The tree without what differs from run to run and from place to place: times, keys, tokens, costs, who approved, failed attempts,
+    and what is inside of the operations of services, which is seen only where these are in the process."""
+    found = {span.sequence: span for span in spans}
+
+    def inside(span: Span) -> bool:
+        above = found.get(span.parent) if span.parent is not None else None
+        return above is not None and (above.kind == "operation" or inside(above))
+
+    shown = [replace(span, attributes={}) for span in found.values() if span.kind != "retry" and not inside(span)]
+    return lines(shown, times=False, short=True)
 
 
 def _tree(below: dict[int | None, list[Span]], parent: int | None, lead: str, style: _Style) -> Iterator[str]:

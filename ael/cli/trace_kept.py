@@ -13,7 +13,7 @@ from ael.cli.report import told
 from ael.cli.runs_list import row_json, table, when
 from ael.cli.runs_open import Stopped, found, opened_with
 from ael.cli.seen import read
-from ael.cli.trace import lines, plain
+from ael.cli.trace import lines, outline, plain
 from ael.hosting.masking import masker_of
 from ael.journal.durable import DurableStore, RunRow
 from ael.observe import prompt
@@ -70,6 +70,8 @@ def _text(row: RunRow, spans: list[Span], args: argparse.Namespace) -> str:
         case "json":
             told = {word: value for word, value in row_json(row).items() if word != "outcome"}
             return json_text({**told, "spans": [plain(span) for span in spans]})
+        case "outline":
+            return "\n".join(clean(line) for line in outline(spans))
         case "html":
             return page(row, spans, when(row.header.started))
         case _:

@@ -302,8 +302,8 @@ class CallPlan:
             stopped = fault.kind is FaultKind.DEADLINE_EXCEEDED and fault.details.get("run") == run.id
             run.clear()
             raise self._ended(self._too_slow(step) if stopped and limit.expired() is limit else fault, step, inner) from None
-        except Uncertain:
-            raise
+        except Uncertain as open_call:
+            raise self.own(open_call, step) from None
         except RecursionError:
             deep = Fault(FaultKind.TOO_DEEP, f"calls in `{self.short}` are nested too deep")
             raise self._ended(deep, step, inner) from None
@@ -331,6 +331,10 @@ class CallPlan:
         if self.repeat.can_be_uncertain and (inner.touched or self.lost(fault, step)):
             return Uncertain(step.key, self.short, step.path, why=fault.message)
         return fault
+
+    def own(self, inside: Uncertain, step: Step) -> Uncertain:
+        """What a body that ends with `inside` ends with for its caller."""
+        return inside
 
     def lost(self, fault: Fault, step: Step) -> bool:
         """Whether `fault` leaves open if this took effect: a body of AEL code was cut off by its own time limit."""

@@ -22,7 +22,7 @@ from ael.run.scope import Scope
 from ael.run.step import Step
 from ael.run.tool import DEPTH, size_limit, time_limit
 from ael.run.world import World
-from ael.types.fault import Fault, FaultKind
+from ael.types.fault import Fault, FaultKind, Uncertain
 from ael.types.problem import DecodeError
 from ael.types.signature import Effects, ParameterDef, Repeat, Signature
 from ael.types.spec import LimitSpec, OperationSpec, StoreSpec
@@ -51,6 +51,14 @@ class Serving(CallPlan):
         value, encoded = await self.perform(scope, frame.depth, step, named, None, False)
         self._bounded_result(encoded)
         return value
+
+    def own(self, inside: Uncertain, step: Step) -> Uncertain:
+        """The operation's: its caller knows the key of this call, and nothing of what the provider does, wherever that is."""
+        if inside.key == step.key or not self.repeat.can_be_uncertain:
+            return inside
+        further = inside.details.get("uncertain")
+        told = [inside.value(), *(further if isinstance(further, list) else ())]
+        return Uncertain(step.key, self.short, step.path, **{**inside.details, "uncertain": told})
 
     def entry(self) -> Self:
         """The same operation as the entry of a run that is a call from outside: who calls it is the owner of retries (K34)."""

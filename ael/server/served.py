@@ -107,7 +107,8 @@ def prepare(opened: Opened, chosen: Sequence[str] = ()) -> Alone:
     found = exposed(opened, chosen)
     listen = certified(serving.listen, Path(opened.deployment.folder))
     also = serving.tokens
-    host = open_host(opened, also=also, durable=kept(opened), exports=True)
+    # What is not served is not reached either: it may need a model whose key this machine does not have.
+    host = open_host(opened, {one.entry for one in found}, also=also, durable=kept(opened), exports=True)
     callers = Callers(serving.callers.values(), host.bindings.secrets)
     gate = Gate(serving.listen.concurrent, serving.listen.queue, at_once(opened.deployment.tenants))
     metrics = Metrics(host, gate, on=bool(listen.metrics))

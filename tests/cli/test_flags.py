@@ -149,3 +149,26 @@ def test_the_flags_of_an_entry_are_listed(ael: Ael) -> None:
 def test_a_parameter_that_is_called_like_an_option(ael: Ael) -> None:
     ael.write({"main.ael": 'node main(input: String(max: 9), json: Int) -> String {\n  "${input} ${json}"\n}\n'})
     assert _run(ael, "--", "--input", "a", "--json", "3") == "a 3"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("main.ael", "other", "--deploy", "eu", "--count", "3"),
+        ("main.ael", "--deploy", "eu", "other", "--count", "3"),
+        ("--deploy", "eu", "main.ael", "--count", "3", "other"),
+    ],
+)
+def test_options_stand_anywhere(ael: Ael, words: tuple[str, ...]) -> None:
+    ael.write(
+        {"main.ael": "node main() -> Int { 1 }\nnode other(count: Int) -> Int { count }\n", "deploy.eu.ael": "runs = memory\n"}
+    )
+    ended = ael("run", *words)
+    assert (ended.code, ended.out) == (0, "3\n"), ended.err
+
+
+def test_options_of_an_action_stand_anywhere(ael: Ael) -> None:
+    ael.write({"main.ael": "node main() -> Int { now().year() }\n", "deploy.eu.ael": 'runs = sqlite("eu.db")\n'})
+    run = ael("run", "main.ael", "--detach", "--deploy", "eu").out.strip()
+    for words in (("wait", run, "--deploy", "eu", "main.ael"), ("wait", "--deploy", "eu", run, "main.ael")):
+        assert ael("runs", *words, "--timeout", "0s").code == 3

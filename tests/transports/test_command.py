@@ -14,8 +14,10 @@ from pathlib import Path
 import pytest
 
 from ael.cli.main import main
+from ael.host import HostError
 from ael.run.bindings import Options
 from ael.run.outcome import Faulted, Unsettled, Value
+from ael.server.served import prepare
 from tests.ports import free_port
 from tests.transports.places import TOKEN, Setting, ledger, opened_in, placed
 from tests.transports.programs import SHOP
@@ -71,6 +73,33 @@ def test_a_programs_tests_call_its_own_providers(tmp_path: Path, capsys: pytest.
     )
     opened_in(tmp_path, SHOP + test, 'service Orders = https("https://orders.example.com")\n')
     assert main(["test", str(tmp_path)]) == 0, capsys.readouterr()
+
+
+ASKS = """
+model fast {
+  provider anthropic
+  name "claude-haiku-4-5"
+}
+
+pub node asks(question: String) -> String
+  model fast
+  policy one_call
+{
+  instructions "Answer."
+}
+"""
+
+
+@pytest.mark.feature("A11.1", "A11.2")
+def test_a_server_needs_nothing_for_what_it_does_not_serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The machine of a service has no key of a model that only the desk asks."""
+    monkeypatch.setenv("ORDERS_TOKEN", TOKEN)
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    monkeypatch.delitem(sys.modules, "outside", raising=False)
+    opened = opened_in(tmp_path, SHOP + ASKS, DEPLOY)
+    assert "/shop.Orders/Get" in prepare(opened).served.methods
+    with pytest.raises(HostError, match="the model `fast` cannot be used"):
+        prepare(opened, ["asks"])
 
 
 @pytest.mark.feature("A11.4", "A8.5", "A8.6", "K26")
