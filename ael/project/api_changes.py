@@ -17,6 +17,7 @@ from ael.project.api_level import Change, Level, added, broken
 from ael.project.api_types import type_changes
 from ael.syntax import nodes as n
 from ael.types.definition import Definitions
+from ael.types.text import show
 from ael.types.version import Version, breaking, compatible, patched
 
 
@@ -72,6 +73,7 @@ def _changes(old: Interface, new: Interface) -> Iterator[Change]:
             yield broken(told(name), f"is {_kind(now)}, before {_kind(was)}")
         else:
             yield from _declaration(old.program, new.program, name, was)
+            yield from _alias(old.program, new.program, name, was, now)
     for name in old.types.keys() & new.types.keys():
         yield from type_changes(old.types, new.types, name, told(name))
 
@@ -136,6 +138,21 @@ def _declaration(old: CheckedProgram, new: CheckedProgram, name: str, node: n.De
             yield from _one(old, new, name, definitions)
         case _:
             return  # types are compared with those that are reached
+
+
+def _alias(old: CheckedProgram, new: CheckedProgram, name: str, was: n.Declaration, now: n.Declaration) -> Iterator[Change]:
+    """`type Short = String(max: 8)` is not kept by its name: what it stands for is."""
+    if (
+        isinstance(was, n.TypeDecl)
+        and isinstance(now, n.TypeDecl)
+        and name not in old.definitions.keys() & new.definitions.keys()
+    ):
+        before, after = (
+            program.modules[program.declarations[name][0]].tables.written.get(node.type)
+            for program, node in ((old, was), (new, now))
+        )
+        if before is not None and after is not None and before != after:
+            yield broken(told(name), f"is {show(after)}, before {show(before)}")
 
 
 def _one(old: CheckedProgram, new: CheckedProgram, name: str, definitions: Definitions) -> Iterator[Change]:
