@@ -112,16 +112,16 @@ def open_host(
     unit = lower(program)
     elsewhere = {*deployment.placements, *(name.rpartition(".")[0] for name in operations or {})}
     if entry is None:
-        names = frozenset(program.declarations) | frozenset(program.tools)
+        names = here = frozenset(program.declarations) | frozenset(program.tools)
     else:
         entries = (entry,) if isinstance(entry, str) else entry
         names = frozenset().union(*(reachable(program, one, elsewhere, deployment.here) for one in entries))
+        here = frozenset().union(*(inside(program, one, elsewhere, deployment.here) for one in entries))
     secrets = Secrets(deployment)
     know_all(secrets)
     for secret in also:
         secrets.get(secret)
     warnings: list[str] = []
-    here = names if entry is None else inside(program, entry, elsewhere, deployment.here)
     bound = bind_models(opened, here, secrets, warnings) if models is None else dict(models)
     own_models = tenants_own(opened, bound, secrets) if models is None and deployment.owned_secrets else {}
     stores = {name: _store(deployment, name) for name in program.stores}

@@ -17,7 +17,7 @@ from ael.run.delivery import DELIVERIES
 from ael.run.outcome import Value
 from tests.ports import free_port
 from tests.transports.edged import AWAY, DESK, edged, lines
-from tests.transports.places import Placed, Setting, ledger, placed, serving, serving_grpc
+from tests.transports.places import PLACES, Placed, Setting, ledger, placed, serving, serving_grpc
 from tests.transports.proxy import Proxy, between
 from tests.transports.test_context import until
 from tests.transports.test_grpc_lost import Wire
@@ -103,6 +103,40 @@ def test_a_process_that_dies_in_a_visit(tmp_path: Path) -> None:
             assert len({call["pid"] for call in made}) == 2
             assert plain(await program.run("strikes", {"id": "die:b"})) == "doubted die:b"
             assert [call["what"] for call in program.ledger].count("die:b") == 1
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.feature("A11.3", "A11.4", "D9", "K34")
+@pytest.mark.parametrize("place", PLACES)
+def test_what_the_receiver_ends_with_is_its_word(place: str, tmp_path: Path) -> None:
+    """A fault in the visit, though it may be gone next time: what happens inside is tried again there, by whoever may, or not at all."""
+
+    async def scenario() -> None:
+        async with edged(place, tmp_path, "one.start -> one.look") as program:
+            assert plain(await program.run("one", {"id": "lose"})) == "failed lose"
+            assert [call["what"] for call in program.ledger] == ["lose"]
+            assert program.of("retry") == []
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.feature("A11.3", "A11.4", "D9")
+@pytest.mark.parametrize("place", AWAY)
+def test_a_line_that_is_full_holds_its_senders_back(place: str, tmp_path: Path) -> None:
+    """With one call at once and eight in line, the items of more runs wait for a place in the line; none is lost, and none is refused."""
+
+    async def scenario() -> None:
+        async with edged(place, tmp_path, "strikes.start -> strikes.hit", options="concurrent: 1") as program:
+            heard = Heard()
+            ids = [f"wait:{number}" for number in range(14)]
+            runs = [asyncio.ensure_future(program.run("strikes", {"id": one}, on_event=heard)) for one in ids]
+            await until(lambda: heard.names.count("Retried") > DELIVERIES.attempts * (len(ids) - 9))
+            assert len(program.ledger) == 1
+            for one in ids:
+                (program.folder / one.removeprefix("wait:")).touch()
+            assert [plain(await run) for run in runs] == ids
+            assert sorted(call["what"] for call in program.ledger) == sorted(ids)
 
     asyncio.run(scenario())
 

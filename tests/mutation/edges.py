@@ -1,0 +1,84 @@
+"""Edges elsewhere: what is delivered again, where a visit is, and that one that began is not begun again (`ael/run/delivery.py`)."""
+
+from __future__ import annotations
+
+from tests.mutation.mutation import Mutation
+
+EDGES = "tests/transports/test_edges.py::"
+LOST = "tests/transports/test_edges_lost.py::"
+MOVED = "tests/transports/test_edges_moved.py::"
+
+MUTATIONS = (
+    Mutation(
+        "K26",
+        "that a delivery whose answer was lost is not made again for what must not be done twice",
+        "ael/run/delivery.py",
+        "    return twice or step.sent is False",
+        "    return True",
+        LOST + "test_a_lost_answer_is_asked_for_again_under_its_key",
+    ),
+    Mutation(
+        "K34",
+        "the word of the receiver",
+        "ael/run/delivery.py",
+        "    if isinstance(fault, Told) or fault.kind",
+        "    if fault.kind",
+        LOST + "test_what_the_receiver_ends_with_is_its_word",
+    ),
+    Mutation(
+        "K34",
+        "the number of deliveries",
+        "ael/run/delivery.py",
+        "                if failed >= DELIVERIES.attempts",
+        "                if failed > DELIVERIES.attempts",
+        LOST + "test_a_receiver_that_stays_away_is_told",
+    ),
+    Mutation(
+        "K26",
+        "that a receiver without room has not begun",
+        "ael/run/delivery.py",
+        '            if fault.details.get("began") is False:',
+        '            if fault.details.get("began") is True:',
+        EDGES + "test_a_receiver_that_has_no_room_holds_its_sender_back",
+    ),
+    Mutation(
+        "K34",
+        "that a full line is waited for",
+        "ael/services/elsewhere.py",
+        "sent=False, began=False, retry_after=0.1",
+        "sent=False, retry_after=0.1",
+        LOST + "test_a_line_that_is_full_holds_its_senders_back",
+    ),
+    Mutation(
+        "K26",
+        "that what began here is not begun elsewhere",
+        "ael/run/placed_node.py",
+        'run.journal.last(f"{path}{THERE}") is None and run.began(path)',
+        'run.journal.last(f"{path}{THERE}") is None and not path',
+        MOVED + "test_what_began_in_the_process_goes_on_there",
+    ),
+    Mutation(
+        "K26",
+        "that what began elsewhere is not begun here",
+        "ael/run/node.py",
+        "                    plan = self.place(run, path) if run.journal.continued else self",
+        "                    plan = self",
+        MOVED + "test_what_began_elsewhere_is_not_done_again_here",
+    ),
+    Mutation(
+        "K34",
+        "the place of an edge before that of its node",
+        "ael/run/plans.py",
+        "        if placement is None and not any(key in here for key in keys):",
+        "        if placement is None:",
+        EDGES + "test_the_place_of_an_edge_goes_before_that_of_its_node",
+    ),
+    Mutation(
+        "K26",
+        "the count of what is placed elsewhere, where runs are crashed on purpose",
+        "ael/durable/sends.py",
+        "            placements={name: _Placement(one, self) for name, one in bindings.placements.items()},\n",
+        "",
+        "tests/durable/test_crash_edges.py::",
+    ),
+)
