@@ -10,6 +10,8 @@ __version__ = "0.1.0"
 
 _MODULES = {
     "ael.embed.approver": ("Approve",),
+    "ael.embed.client": ("Call", "CallOptions", "Client", "connect"),
+    "ael.embed.client_sync": ("SyncCall", "SyncClient", "connect_sync"),
     "ael.embed.error": ("BindError", "Error", "LoadError", "OpenError", "OutcomeError", "RequestError", "ResultError"),
     "ael.embed.failure": ("Failure",),
     "ael.embed.nodes": ("NodeCall", "Nodes"),

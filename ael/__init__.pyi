@@ -1,4 +1,11 @@
 from ael.embed.approver import Approve as Approve
+from ael.embed.client import Call as Call
+from ael.embed.client import CallOptions as CallOptions
+from ael.embed.client import Client as Client
+from ael.embed.client import connect as connect
+from ael.embed.client_sync import SyncCall as SyncCall
+from ael.embed.client_sync import SyncClient as SyncClient
+from ael.embed.client_sync import connect_sync as connect_sync
 from ael.embed.error import BindError as BindError
 from ael.embed.error import Error as Error
 from ael.embed.error import LoadError as LoadError

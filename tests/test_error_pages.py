@@ -12,7 +12,7 @@ from tests.error_pages import FOLDER, read, told
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted(FOLDER.glob("AEL*.md"))
-EMBEDDED = frozenset({"AEL0890", "AEL0891", "AEL0892", "AEL0893"})
+EMBEDDED = frozenset({"AEL0890", "AEL0891", "AEL0892", "AEL0893", "AEL0894", "AEL0895"})
 """Codes that Python around a program is told. `tests/embed` has their tests."""
 OUTSIDE_OF_PROGRAMS = {
     *EMBEDDED,

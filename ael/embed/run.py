@@ -89,7 +89,7 @@ def told(outcome: ended.Outcome, run: str, convert: Convert) -> o.Outcome[Any]:
     spent = outcome.spent
     match outcome:
         case ended.Value(value=value):
-            return o.Value(_converted(value, run, convert), run, spent)
+            return o.Value(converted(value, run, convert), run, spent)
         case ended.DeclaredError(error=name, value=fields):
             record = snapshot(dict(fields))
             assert isinstance(record, dict)
@@ -102,7 +102,7 @@ def told(outcome: ended.Outcome, run: str, convert: Convert) -> o.Outcome[Any]:
             return o.Suspended(waits, wake, run, spent)
 
 
-def _converted(value: object, run: str, convert: Convert) -> object:
+def converted(value: object, run: str, convert: Convert) -> object:
     try:
         return convert(value)
     except Exception as error:  # a class of the user's was made: its own checks may say anything
@@ -117,7 +117,7 @@ def recorded(form: object, run: str, decode: Callable[[object], object], convert
     """The outcome of a run that ended earlier, from its record. Raises `RequestError` for one that was forgotten."""
     match form:
         case {"outcome": "value", "value": value}:
-            return o.Value(_converted(_decoded(decode, value, run), run, convert), run, _NOTHING)
+            return o.Value(converted(_decoded(decode, value, run), run, convert), run, _NOTHING)
         case {"outcome": "error", "error": str(name), "value": dict(value)}:
             return o.DeclaredError(name.rpartition(".")[2], value, name, run, _NOTHING)
         case {"outcome": "fault", "kind": str(kind), "message": str(message), "details": dict(details)}:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import queue
-import threading
 from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar, Unpack, overload
 
-from ael.embed.error import RequestError
+from ael.embed.looped import Looped
 from ael.embed.options import Asked, OnEvent
 from ael.embed.outcome import Outcome
 from ael.embed.run import Run
@@ -26,20 +25,15 @@ class SyncSession:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
+        self._loop = Looped("session", "with program.open_sync() as session:")
 
     def __enter__(self) -> Self:
         """Open it. Raises `OpenError`."""
-        if self._loop is not None:
-            raise RequestError("AEL0893", "this session is open already")
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="ael-session", daemon=True)
-        self._thread.start()
+        self._loop.start()
         try:
             self._wait(self._session.__aenter__())
         except BaseException:
-            self._stop()
+            self._loop.stop()
             raise
         return self
 
@@ -48,45 +42,14 @@ class SyncSession:
 
     def close(self) -> None:
         """Stop what is under way, and release everything. A second time does nothing."""
-        if self._loop is not None:
+        if self._loop.running:
             try:
                 self._wait(self._session.close())
             finally:
-                self._stop()
-
-    def _stop(self) -> None:
-        loop, self._loop = self._loop, None
-        assert loop is not None
-        assert self._thread is not None
-        loop.call_soon_threadsafe(loop.stop)
-        self._thread.join()
-        # What `asyncio.run` does at its end.
-        left = asyncio.all_tasks(loop)
-        for task in left:
-            task.cancel()
-        loop.run_until_complete(asyncio.gather(*left, return_exceptions=True) if left else asyncio.sleep(0))
-        loop.run_until_complete(loop.shutdown_asyncgens())
-        loop.run_until_complete(loop.shutdown_default_executor())
-        loop.close()
+                self._loop.stop()
 
     def _wait(self, work: Coroutine[Any, Any, R]) -> R:
-        """Do it in the loop. What interrupts this thread cancels it there."""
-        if self._loop is None:
-            work.close()
-            raise RequestError("AEL0893", "this session is not open", "use it inside of `with program.open_sync() as session:`")
-        if threading.current_thread() is self._thread:
-            work.close()
-            raise RequestError(
-                "AEL0893",
-                "this waits for the loop that it is called in",
-                "a function of a run cannot wait for a run of its session",
-            )
-        future = asyncio.run_coroutine_threadsafe(work, self._loop)
-        try:
-            return future.result()
-        except BaseException:
-            future.cancel()
-            raise
+        return self._loop.wait(work)
 
     @property
     def warnings(self) -> tuple[str, ...]:

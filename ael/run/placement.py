@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import Protocol, cast
 
 from ael.data import replace
-from ael.run.codec import Codecs, ValueCodec, text_of_form
+from ael.run.codec import ValueCodec, text_of_form
 from ael.run.ports import CallContext
 from ael.types.definition import Definitions, RecordDef
+from ael.types.limits import Limits
 from ael.types.type import AnonymousRecord, Named, Type, UnitType
 
 RESULT = "result"
@@ -83,12 +84,22 @@ def bare(type: Type, definitions: Definitions) -> bool:
     return isinstance(definition, RecordDef) and not definition.open
 
 
+class Known(Protocol):
+    """Types by name, and the limits of values."""
+
+    @property
+    def definitions(self) -> Definitions: ...
+
+    @property
+    def limits(self) -> Limits: ...
+
+
 class ResultCodec:
     """A result as it crosses: `{"result": …}`, a record as itself, `{}` for `Unit`. The same on both sides."""
 
     __slots__ = ("_bare", "_read", "_unit")
 
-    def __init__(self, type: Type, codecs: Codecs, most: int) -> None:
+    def __init__(self, type: Type, codecs: Known, most: int) -> None:
         self._unit = isinstance(type, UnitType)
         self._bare = bare(type, codecs.definitions)
         crossing = AnonymousRecord(()) if self._unit else type if self._bare else AnonymousRecord(((RESULT, type),))

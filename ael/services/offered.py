@@ -82,8 +82,7 @@ def _method(one: MethodContract, contract: Contract) -> dict[str, object]:
     }
     if one.doc:
         form["doc"] = one.doc
-    if one.repeat is not None:
-        form["repeat"] = one.repeat.word
+    form["repeat"] = (signature.effects.repeat if one.repeat is None else one.repeat).word
     return form
 
 

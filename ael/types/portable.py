@@ -112,7 +112,8 @@ def _definition_form(found: Definition, definitions: Definitions) -> Form:
             return {"is": "enum", "variants": [_variant_form(one, definitions) for one in found.variants], **doc}
         case RecordDef():
             other: Form = {} if found.other is None else {"other": type_form(found.other)}
-            return {"is": "record", "fields": fields_form(found.fields, definitions), **other, **doc}
+            kind = "error" if found.is_error else "record"
+            return {"is": kind, "fields": fields_form(found.fields, definitions), **other, **doc}
 
 
 def _variant_form(one: VariantDef, definitions: Definitions) -> Form:
@@ -208,9 +209,10 @@ class Reader:
             case "enum":
                 variants = [self._variant(name, at, _object(one)) for at, one in enumerate(_list(form.get("variants")))]
                 return EnumDef(name, tuple(variants), doc)
-            case "record":
-                extra = self.read(form["other"]) if "other" in form else None
-                return RecordDef(name, self._kept(name, 0, form.get("fields")), extra is not None, doc, extra=extra)
+            case "record" | "error":
+                other = self.read(form["other"]) if "other" in form else None
+                fields, extra = self._kept(name, 0, form.get("fields")), None if isinstance(other, JsonType) else other
+                return RecordDef(name, fields, other is not None, doc, form["is"] == "error", extra)
         raise PortableError(f"`{name:.60}` is declared as nothing that is known")
 
     def _variant(self, name: str, at: int, form: Mapping[str, object]) -> VariantDef:

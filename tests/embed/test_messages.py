@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 
 import ael
+from ael.server import listener
+from ael.server.served import prepare
+from ael.server.stop import Stop
 from tests.error_pages import FOLDER, read
 from tests.programs import write
 from tests.test_error_pages import EMBEDDED
@@ -18,8 +21,8 @@ MAIN = """\
 permission mail.send
 permission notes.read
 
-enum Priority { Low, High }
-record Ticket { id: String(max: 20), priority: Priority }
+pub enum Priority { Low, High }
+pub record Ticket { id: String(max: 20), priority: Priority }
 
 service Notes {
   get(id: String(max: 40)) -> String
@@ -38,7 +41,7 @@ tool send(text: String(max: 200)) -> Unit
   timeout 5s
   extern "post:send"
 
-node ticket() -> Ticket { Ticket(id: "T-1", priority: Priority.Low) }
+pub node ticket() -> Ticket { Ticket(id: "T-1", priority: Priority.Low) }
 """
 
 
@@ -57,11 +60,27 @@ class Ticket:
     priority: int
 
 
+async def asked(program: ael.Program, method: str) -> None:
+    """Serve the program, and call a method of it."""
+    alone = prepare(program._opened)
+    bound, stop = listener.bind("127.0.0.1", 0, known=False), Stop()
+    async with alone.served.host:
+        task = asyncio.ensure_future(alone.run(bound, "127.0.0.1", stop))
+        try:
+            async with ael.connect(f"http://127.0.0.1:{bound.getsockname()[1]}") as client:
+                await client.call(method)
+        finally:
+            stop.set()
+            await task
+
+
 SCENARIOS: dict[str, Callable[[ael.Program], object]] = {
     "AEL0890": lambda program: program.bind("send", send),
     "AEL0891": lambda program: program.provide("Notes", Shelf()),
     "AEL0892": lambda program: program.run_sync("ticket", result_type=Ticket),
     "AEL0893": lambda program: asyncio.run(program.open().run("ticket")),
+    "AEL0894": lambda program: ael.connect("http://agents.example.com"),
+    "AEL0895": lambda program: asyncio.run(asked(program, "tickets")),
 }
 
 

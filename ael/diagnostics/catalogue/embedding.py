@@ -7,4 +7,6 @@ CODES: dict[str, str] = {
     "AEL0891": "a Python object that does not fit its service",
     "AEL0892": "a Python type that does not fit a result",
     "AEL0893": "something asked of an embedded program that cannot be done",
+    "AEL0894": "a server that a client cannot ask",
+    "AEL0895": "a method that a server does not offer",
 }
