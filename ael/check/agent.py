@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ael.check import budget, skill
+from ael.check import budget, policy, skill
 from ael.check import clause as c
 from ael.check.basis import Context
 from ael.check.collect import ModuleScope, Symbol
@@ -16,7 +16,7 @@ from ael.check.flow import Flow
 from ael.check.grant import granted
 from ael.check.permission import doc
 from ael.check.program import Local
-from ael.check.summary import TAINTED, Shared, Summary
+from ael.check.summary import ROUTE, TAINTED, Shared, Sink, Summary
 from ael.data import dataclass, field
 from ael.syntax import nodes as n
 from ael.types.agent import FINISH, START, AgentSpec
@@ -26,7 +26,8 @@ from ael.types.spec import NodeSpec, SkillSpec
 
 @dataclass(eq=False)
 class Draft:
-    """An agent as declared. `visited`: its nodes by qualified name, each with where an edge names it first."""
+    """An agent as declared. `visited`: its nodes by qualified name, each with where an edge names it first. `strict`: no outside data may
+    decide which of its edges is taken."""
 
     symbol: Symbol
     scope: ModuleScope
@@ -35,6 +36,7 @@ class Draft:
     grants: frozenset[str]
     visited: tuple[tuple[n.Name, str], ...]
     skills: skill.Bundle
+    strict: bool = False
     budget: budget.Draft = field(default_factory=budget.Draft)
 
 
@@ -48,6 +50,7 @@ def drafts(context: Context, skills: Mapping[str, skill.Draft]) -> dict[str, Dra
             grants = granted(context, scope, clauses.get(n.Grants))
             made = skill.bundle(context, scope, clauses.get(n.Skills), skills)
             draft = Draft(symbol, scope, node, clauses, grants, _visited(scope, node), made)
+            draft.strict = policy.strict(context, scope, clauses.get(n.Policy))
             budget.read(context, scope, clauses.get(n.Budget), draft.budget)
             found[symbol.name] = draft
     return found
@@ -102,7 +105,10 @@ def follow(shared: Shared, draft: Draft, summary: Summary, given: dict[Local, in
         decided = 0
         for edge in draft.node.edges:
             if edge.condition is not None:
-                decided |= flow.eval(edge.condition)
+                mask = flow.eval(edge.condition)
+                decided |= mask
+                if draft.strict:
+                    flow.sink(mask, Sink(draft.scope.name, edge.condition, draft.symbol.name, ROUTE))
         for edge in draft.node.edges:
             info = tables.edges[edge]
             masks = [flow.eval(argument) if argument is not None else 0 for argument in info.arguments]

@@ -46,7 +46,7 @@ OPERATION = (n.Needs, n.RepeatClause, n.Timeout, n.Limit, n.Retry)
 PROVIDE = (n.Grants, n.Limit)
 STORE = (n.Needs,)
 PLAIN_NODE = (n.Grants, n.Budget)
-AGENT = (n.Grants, n.Skills, n.Budget)
+AGENT = (n.Policy, n.Grants, n.Skills, n.Budget)
 SKILL = (n.Version, n.Tools, n.Skills)
 MODEL_NODE = (
     n.ModelClause, n.Policy, n.Grants, n.Tools, n.Skills, n.Budget, n.Attempts, n.ToolChoice, n.History,

@@ -245,7 +245,8 @@ def check_model_node(c: Checker, node: n.NodeDecl, name: str, allows: frozenset[
             continue
         body = Body("node", name, None, allows, node)
         label = c.label_of(symbol.module, symbol.node.name.span, "declared here") if symbol.node is not None else ()  # type: ignore[attr-defined]
-        message = f"a call of `{offered_as(path, symbol)}` may end `Uncertain`, and ends the node with it, which `{short(name)}` does not list"
+        called = offered_as(path, symbol)
+        message = f"a call of `{called}` may end `Uncertain`, and ends the node with it, which `{short(name)}` does not list"
         notes = ("a model does not guess what happened: say `fails Uncertain`, so that the node's callers face it",)
         c.report("AEL0403", message, path.span, labels=label, notes=notes, fix=listing(c, body.declaration, [UNCERTAIN]))
         return

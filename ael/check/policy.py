@@ -40,6 +40,20 @@ def read(context: Context, scope: ModuleScope, clause: n.Policy | None, draft: b
     return PolicySpec("one_call" if name == "one_call" else "loop")
 
 
+def strict(context: Context, scope: ModuleScope, clause: n.Policy | None) -> bool:
+    """Whether an agent says `policy strict`: no outside data decides which of its edges is taken (feature A14.4)."""
+    if clause is None:
+        return False
+    if clause.name.text != "strict":
+        hint, fix = suggestion(scope.source, clause.name.span, clause.name.text, ["strict"])
+        message = f"an agent has no policy `{clause.name.text}`{hint}"
+        context.report("AEL0606", message, scope.name, clause.name, fix=fix)
+        return False
+    for argument in clause.arguments:
+        context.report("AEL0606", "`strict` takes nothing: it holds for all edges of the agent", scope.name, argument)
+    return True
+
+
 def one_call(
     context: Context, scope: ModuleScope, node: n.NodeDecl, own: Signature, offered: list[tuple[n.Path, Symbol]]
 ) -> None:

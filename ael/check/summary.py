@@ -9,11 +9,16 @@ from ael.syntax import nodes as n
 
 TAINTED = 1
 """The bit of outside data."""
+ROUTE = "<route>"
+"""What stands for the parameter of a sink where a value decides an edge of a strict agent."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sink:
-    """A trusted parameter that a value reaches: the argument, whose parameter it is, and the way on when it is not reached at once."""
+    """A trusted parameter that a value reaches: the argument, whose parameter it is, and the way on when it is not reached at once.
+
+    So is the condition of an edge of a strict agent, whose `parameter` is `ROUTE`.
+    """
 
     module: str
     node: n.Node

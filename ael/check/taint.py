@@ -12,7 +12,7 @@ from ael.check.component import components
 from ael.check.effect import ACTS, Graph
 from ael.check.flow import Flow
 from ael.check.program import Local
-from ael.check.summary import TAINTED, Shared, Sink, Summary, Target
+from ael.check.summary import ROUTE, TAINTED, Shared, Sink, Summary, Target
 from ael.data import dataclass, field
 from ael.diagnostics.diagnostic import Edit, Fix, Label, Place
 from ael.source import Span
@@ -134,6 +134,8 @@ _Body = tuple[ModuleScope, tuple[n.Parameter, ...], n.Node]
 def _trusting(program: Program) -> bool:
     """Whether anything takes only clean values, or releases others: then all code is followed, else only what can bring outside data."""
     collected = program.context.collected
+    if any(draft.strict for draft in program.agents.values()):
+        return True
     if any(p.trusted for signature in collected.signatures.values() for p in signature.parameters):
         return True
     return any(info.name == "release" for scope in collected.modules.values() for info in scope.tables.calls.values())
@@ -243,6 +245,9 @@ def _violations(program: Program, shared: Shared, outside: int, bits: dict[str, 
             if isinstance(symbol.node, n.StoreDecl):
                 labels.append(context.label(symbol.module, symbol.node.name, "outside data is written to this store"))
         labels += _way(context, sink)
+        if sink.end.parameter == ROUTE:
+            _decided(context, sink, module, tuple(labels))
+            continue
         shown = f"the trusted parameter `{sink.end.parameter}` of `{short(sink.end.target)}`"
         message = f"outside data has a hand in this value, and it reaches {shown}"
         notes = (
@@ -250,6 +255,19 @@ def _violations(program: Program, shared: Shared, outside: int, bits: dict[str, 
             'to let it through knowingly, say why: `release(value, "why")`; the trace shows it',
         )
         context.report("AEL0701", message, module, sink.node, labels=tuple(labels), notes=notes)
+
+
+def _decided(context: Context, sink: Sink, module: str, labels: tuple[Label, ...]) -> None:
+    """Outside data decides an edge of a strict agent, right there or by what an argument is used for."""
+    shown = f"the agent `{short(sink.end.target)}`"
+    if sink.onward is None:
+        message = f"outside data has a hand in what decides this edge, and {shown} says `policy strict`"
+    else:
+        message = f"outside data has a hand in this value, and it decides an edge of {shown}, which says `policy strict`"
+    notes = (
+        'a node of ordinary code can let it through knowingly: `release(value, "why")`, and the edge then asks what that gave',
+    )
+    context.report("AEL0704", message, module, sink.node, labels=labels, notes=notes)
 
 
 def _origin(program: Program, name: str) -> str:
@@ -307,9 +325,10 @@ def _entrance(
         parameter = parameters[at]
         end = sink.end
         name = parameter.name.text
-        message = (
-            f"anything may arrive in `{name}`, and it goes on to the trusted parameter `{end.parameter}` of `{short(end.target)}`"
-        )
+        where = f"the trusted parameter `{end.parameter}` of `{short(end.target)}`"
+        if end.parameter == ROUTE:
+            where = f"what decides an edge of the strict agent `{short(end.target)}`"
+        message = f"anything may arrive in `{name}`, and it goes on to {where}"
         scope = program.context.collected.modules[module]
         start = Span(parameter.span.start, parameter.span.start)
         fix = Fix(f"make `{name}` trusted", (Edit(Place(scope.source, start), "trusted "),), safe=False)
