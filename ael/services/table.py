@@ -323,7 +323,8 @@ def _taken(line: TableLine, token: str, turn: int, text: bytes, left: float, can
         written = item_of(text)
     except Unreadable:
         return TableTaken(line, token, turn, None, bool(cancel))
-    return TableTaken(line, token, turn, written.within(left), bool(cancel))
+    same = (written.token, written.turn) == (token, turn)
+    return TableTaken(line, token, turn, written.within(left) if same else None, bool(cancel))
 
 
 def _begin(mine: tuple[str, str, int, str], store: str, db: Connection) -> int | None:

@@ -70,6 +70,8 @@ async def act(what, *, call):
     elif word == "die" and not (HERE / rest).exists():
         (HERE / rest).touch()
         os._exit(9)
+    elif word == "end":
+        os._exit(9)
     return what
 '''
 
