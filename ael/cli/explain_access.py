@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     host_error = import_module("ael.hosting.failure").HostError
     try:
         node = choose(opened.program, args.node)
-        options = import_module("ael.cli.whom").whom(opened.deployment, args)
+        options = import_module("ael.cli.whom").whom(opened.deployment, args, begins=False)
         # The run time is loaded here: a program that does not check never gets so far.
         engine = import_module("ael.host").open_preview(opened, frozenset()).engine
     except EntryError as error:

@@ -11,10 +11,11 @@ from ael.project.tenants import DEFAULT_TENANT, NAME
 from ael.run.bindings import Options
 
 
-def options_for(deployment: Deployment, tenant: str | None, caller: str | None) -> Options:
+def options_for(deployment: Deployment, tenant: str | None, caller: str | None, *, begins: bool = True) -> Options:
     """The options of a run for the tenant and the caller that are said; None: nobody said. Raises `HostError` (AEL0855).
 
-    A caller whom the deployment names brings its tenant along. Where it names some, or tenants, nobody else starts a run.
+    A caller whom the deployment names brings its tenant along. Where it names some, or tenants, nobody else starts a run. `begins`: a run
+    is to begin, and not only looked at: a tenant that may have none at once has none.
     """
     if caller == "":
         raise HostError("AEL0855", "the name of a caller is empty: leave it out where nobody is meant")
@@ -35,6 +36,8 @@ def options_for(deployment: Deployment, tenant: str | None, caller: str | None) 
         if said is None:
             raise HostError("AEL0855", "the deployment has tenants: say whose run it is", _near("", tenants))
         raise HostError("AEL0855", f"the deployment has no tenant `{chosen}`", _near(chosen, tenants))
+    if begins and tenants and tenants[chosen].concurrent == 0:
+        raise HostError("AEL0855", f"the tenant `{chosen}` runs nothing: the deployment says `limit concurrent 0`")
     return Options(chosen) if caller is None else Options(chosen, caller)
 
 

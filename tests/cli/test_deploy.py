@@ -237,6 +237,17 @@ def test_a_run_is_for_a_tenant_and_a_caller(desk: Ael, words: tuple[str, ...], c
     assert said in ended.out + ended.err
 
 
+def test_a_tenant_that_may_have_no_run_at_once_has_none(desk: Ael) -> None:
+    """Zero means zero, and what it could do can still be looked at."""
+    desk.write({"deploy.ael": "tenant acme {\n  limit concurrent 0\n}\ntenant beta {\n}\n"})
+    for words in ((), ("--detach",)):
+        ended = desk("run", ".", "answer", "--tenant", "acme", *words)
+        assert (ended.code, ended.out) == (2, "")
+        assert "error[AEL0855]: the tenant `acme` runs nothing: the deployment says `limit concurrent 0`" in ended.err
+    assert desk("run", ".", "answer", "--tenant", "beta").code == 0
+    assert desk("explain-access", "answer", "--tenant", "acme").code == 0
+
+
 @pytest.mark.feature("K43")
 def test_runs_and_accounts_of_tenants_are_kept_apart(ael: Ael) -> None:
     """Runs are listed by tenant, and the budget holds from one process to the next, in the store of the runs."""
