@@ -51,9 +51,11 @@ def server(folder: Path, found: Queue, options: str = LEASE, main: str = SHOP) -
 
 
 @asynccontextmanager
-async def sender(tmp_path: Path, found: Queue, options: str = "slots: 0", main: str = SHOP) -> AsyncIterator[Placed]:
+async def sender(
+    tmp_path: Path, found: Queue, options: str = "slots: 0", main: str = SHOP, place: str = "service Orders"
+) -> AsyncIterator[Placed]:
     """A program that only sends; `folder` is where the worker acts."""
-    lines = found.lines + found.line("service Orders", options)
+    lines = found.lines + found.line(place, options)
     async with placed("in process", tmp_path / "client", main, Setting(client=lines)) as program:
         program.folder = tmp_path / "server"
         yield program
