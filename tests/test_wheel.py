@@ -96,6 +96,9 @@ def test_what_is_in_the_wheel(wheel: Path) -> None:
     assert {f"errors/{code}.md" for code in TITLES} <= shipped
     assert {str(file.relative_to(ROOT)) for file in (ROOT / "stdlib").rglob("*.ael")} <= shipped
     assert {"grammar/words.toml", "grammar/ael.lark"} <= shipped
+    templates = {str(file.relative_to(ROOT)) for file in (ROOT / "ael" / "project" / "templates").rglob("*") if file.is_file()}
+    assert templates
+    assert templates <= names
     assert {"ael/py.typed", "ael/__init__.pyi"} <= names
     assert {name.split("/")[0] for name in names} == {"ael", f"ael_lang-{__version__}.dist-info"}
     assert not [name for name in names if "__pycache__" in name or name.endswith((".db", ".pyc"))]

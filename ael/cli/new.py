@@ -9,8 +9,10 @@ from pathlib import Path
 
 from ael.editor.words import words
 from ael.project import template, template_mcp
+from ael.project.pack import RESERVED
 
-TEMPLATES = {"tool": template.files, "mcp": template_mcp.files}
+MCP = "a tool of an MCP server, which is a small program in Python"
+TEMPLATES = {**template.TEMPLATES, "mcp": MCP}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,16 +21,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--in", dest="folder", type=Path, default=Path(), metavar="FOLDER", help="where to make it (default: here)"
     )
-    parser.add_argument(
-        "--template", choices=TEMPLATES, default="tool", help="a tool written in AEL (the default), or one of an MCP server"
-    )
+    listing = "; ".join(f"{name}: {text}" for name, text in TEMPLATES.items())
+    parser.add_argument("--template", choices=TEMPLATES, default="tool", metavar="TEMPLATE", help=f"what it begins as. {listing}")
 
 
 def run(args: argparse.Namespace) -> int:
     """Make the pack."""
     name: str = args.name
     reserved = {word for kind in ("declaration", "statement", "operator", "literal") for word in words()[kind]}
-    if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or name in reserved:
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or name in reserved | RESERVED:
         print(
             f"ael new: `{name}` is no name for a pack: lower case letters, digits and `_`, no word of the language",
             file=sys.stderr,
@@ -38,7 +39,8 @@ def run(args: argparse.Namespace) -> int:
     if root.exists() and any(root.iterdir() if root.is_dir() else [root]):
         print(f"ael new: `{root}` is there already, and not empty", file=sys.stderr)
         return 2
-    for path, text in TEMPLATES[args.template](name).items():
+    files = template_mcp.files(name) if args.template == "mcp" else template.files(args.template, name)
+    for path, text in files.items():
         target = root / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")

@@ -1,97 +1,59 @@
-"""What `ael new` writes: a pack with a tool, a model-driven node, a scripted model and a test."""
+"""What `ael new` writes: packs that are kept as they are in `templates`, and get a name.
+
+Each is a folder there, a pack called `new_pack` that checks, tests and runs without a key or a network.
+"""
 
 from __future__ import annotations
 
-_PACK = """\
-//! NAME: what it is for.
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
 
-pack NAME {
-  version "0.1.0"
-}
-"""
+FOLDER = Path(__file__).resolve().parent / "templates"
+NAME = "new_pack"
+"""What a template calls its pack."""
 
-_MAIN = """\
-//! Answer questions about the weather, within a budget.
-
-/// Read the weather.
-permission weather.read
-
-error NoSuchCity { city: String(max: 80) }
-
-/// The weather of a city today. Call it when the question names a city.
-tool weather(city: String(max: 80)) -> String(max: 200) fails NoSuchCity
-  needs weather.read
-  repeat idempotent
-  timeout 5s
-{
-  match city {
-    "Berlin" => "rain, 12 degrees"
-    "Lisbon" => "sun, 24 degrees"
-    _ => { fail NoSuchCity(city: city) }
-  }
-}
-
-model assistant {
-  provider anthropic
-  name "claude-haiku-4-5"
-}
-
-/// Answer one question.
-node main(question: String(max: 500) = "Do I need an umbrella in Berlin?") -> String(max: 1_000)
-  model assistant
-  policy loop(steps: 4, tool_calls: 4)
-  grants weather.read
-  tools weather
-  budget tokens 10_000, time 30s
-{
-  instructions "Answer the question in one sentence. Look the weather up first."
-}
-
-test "the weather is looked up once" {
-  script assistant [
-    call("weather", ["city": "Berlin"]),
-    final("Yes, it rains in Berlin."),
-  ]
-  assert main("Do I need an umbrella in Berlin?") == "Yes, it rains in Berlin."
-  assert calls(weather) == 1
-}
-"""
-
-_DEPLOY = """\
-//! The default deployment: the model's answers come from a script, so nothing needs a key.
-//!
-//! For a real model write, and set ANTHROPIC_API_KEY:
-//!   model assistant = anthropic("claude-haiku-4-5")
-
-model assistant = scripted("script.json")
-"""
-
-_SCRIPT = """\
-[
-  {"call": "weather", "with": {"city": "Berlin"}},
-  {"final": "Yes, take one: it rains in Berlin today, at 12 degrees."}
-]
-"""
+TEMPLATES: Mapping[str, str] = MappingProxyType(
+    {
+        "tool": "a tool written in AEL, and a model that calls it",
+        "agent": "nodes joined by edges, with a choice and a way out when something fails",
+        "service": "a typed service over a store, without a model",
+        "packs": "a program and a pack of its own that it depends on",
+        "supervisor": "a model that hands parts of a task to workers",
+        "swarm": "peers that hand a task to each other",
+        "map_reduce": "parts of a task worked on at the same time, and put together",
+        "reflection": "a draft, a critic, and another draft",
+        "annealing": "bold changes first, careful ones later, and the best is kept",
+        "evolution": "candidates that compete over generations",
+        "voting": "several answers, and what most of them say",
+        "verifier": "an answer that a condition, a rule and another model check",
+        "approval": "a person who decides before something is done",
+        "subagent": "an agent inside of another",
+    }
+)
+"""Template -> what it is, for people."""
 
 _README = """\
 # NAME
 
     ael check     reports every problem
-    ael test      runs the tests, with a scripted model
-    ael run .     answers the default question; `--question "…"` asks another one
+    ael test      runs the tests, with scripted models
+    ael run .     runs it with the input that it has by itself; flags give it another one
 """
 
 _IGNORE = ".ael/\n*.db\n*.db-wal\n*.db-shm\n"
 
 
-def files(name: str) -> dict[str, str]:
-    """Path below the new folder -> text."""
-    parts = {
-        "pack.ael": _PACK,
-        "main.ael": _MAIN,
-        "deploy.ael": _DEPLOY,
-        "script.json": _SCRIPT,
-        "README.md": _README,
-        ".gitignore": _IGNORE,
+def files(kind: str, name: str) -> dict[str, str]:
+    """Path below the new folder -> text, of the template `kind`. Raises `KeyError` for one that there is not."""
+    if kind not in TEMPLATES:
+        raise KeyError(kind)
+    root = FOLDER / kind
+    word = re.compile(rf"\b{NAME}\b")
+    found = {
+        path.relative_to(root).as_posix(): word.sub(name, path.read_text(encoding="utf-8"))
+        for path in sorted(root.rglob("*"))
+        if path.is_file() and path.suffix in (".ael", ".json")
     }
-    return {path: text.replace("NAME", name) for path, text in parts.items()}
+    return {**found, "README.md": _README.replace("NAME", name), ".gitignore": _IGNORE}

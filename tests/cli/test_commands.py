@@ -63,6 +63,8 @@ def test_an_unknown_option_is_bad_usage(ael: Ael, command: str) -> None:
         "deploy": ["check"],
         "serve": ["--mcp"],
         "export": ["openapi"],
+        "deps": ["tree"],
+        "diff": ["--api", "old", "new"],
     }.get(command, ["main.ael"])
     ael.write({"main.ael": f"{GOOD}\n{ASKS}"})
     ended = ael(command, *words, "--wibble", "1")
