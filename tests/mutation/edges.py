@@ -73,12 +73,4 @@ MUTATIONS = (
         "        if placement is None:",
         EDGES + "test_the_place_of_an_edge_goes_before_that_of_its_node",
     ),
-    Mutation(
-        "K26",
-        "the count of what is placed elsewhere, where runs are crashed on purpose",
-        "ael/durable/sends.py",
-        "            placements={name: _Placement(one, self) for name, one in bindings.placements.items()},\n",
-        "",
-        "tests/durable/test_crash_edges.py::",
-    ),
 )
