@@ -11,6 +11,9 @@ from ael.hosting.failure import HostError
 from ael.project.deployment import Deployment, SecretSource
 from ael.types.value import Secret
 
+LEARNT = 200
+"""How many credentials that came while a program ran are remembered, in order to mask them."""
+
 
 class Secrets:
     """Secrets by name, read once, when they are first needed."""
@@ -18,6 +21,7 @@ class Secrets:
     def __init__(self, deployment: Deployment) -> None:
         self.deployment = deployment
         self.known: dict[str, Secret] = {}
+        self._learnt = 0
 
     def get(self, name: str, tenant: str = "", caller: str = "") -> Secret:
         """The secret `name`: the caller's own where it has one, else the tenant's, else the common one. Raises `HostError`."""
@@ -36,6 +40,12 @@ class Secrets:
         if not value:
             return None
         return self.known.setdefault(variable, Secret(variable, value))
+
+    def learn(self, secret: Secret) -> None:
+        """A credential that came while the program ran, such as an access token: known from now on. The last ones are kept."""
+        self._learnt += 1
+        self.known.pop(f"{secret.name} {self._learnt - LEARNT}", None)
+        self.known[f"{secret.name} {self._learnt}"] = secret
 
     def _read(self, name: str, source: SecretSource | None) -> str:
         if source is None:

@@ -83,7 +83,7 @@ class Opening:
         self._deployment = deployment
         self._secrets = secrets
         # All that is kept of a tenant, and only of the last ones: an endpoint is made anew for each connection.
-        self._tokens = Tokens()
+        self._tokens = Tokens(told=secrets.learn)
 
     def __call__(self, listener: Listener, tenant: str, caller: str) -> Awaitable[Connected]:
         binding = self._binding
@@ -115,7 +115,9 @@ def endpoint_of(
         elif binding.oauth is not None:
             oauth = binding.oauth
             id = secrets.get(oauth.id.name, tenant, caller).reveal() if isinstance(oauth.id, NamedSecret) else oauth.id
-            facts = ServerFacts(binding.url, tenant, deployment.hosts, oauth.scopes, oauth.issuer, tokens or Tokens())
+            facts = ServerFacts(
+                binding.url, tenant, deployment.hosts, oauth.scopes, oauth.issuer, Tokens() if tokens is None else tokens
+            )
             authorizer = client_credentials(facts, id, secret=secrets.get(oauth.secret, tenant, caller))
     except McpError as error:
         raise HostError("AEL0843", f"{binding.url.partition('?')[0]} gets no credential: {error.message}") from None

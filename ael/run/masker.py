@@ -8,7 +8,7 @@ and a run that is continued sees what it saw before.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Sequence, ValuesView
 from typing import NamedTuple, TypeVar, cast
 
 from ael.data import replace
@@ -21,6 +21,9 @@ MASK = "***"
 LEAST = 8
 """The shortest value, in characters, that is masked as it comes in: a shorter one (a password such as `test`) may well stand in the data
 that a program works on, and protects nothing. It is masked where it is shown."""
+
+Known = ValuesView[Secret] | Sequence[Secret]
+"""The secrets that are looked for: those of a mapping, as it is by then, or a few."""
 
 E = TypeVar("E", bound=Failure | Fault | Uncertain)
 
@@ -36,11 +39,12 @@ class _Known(NamedTuple):
 class Masker:
     """Replaces known secret values by `***`. Secrets that become known later (a token that a server gave) are looked for from then on."""
 
-    __slots__ = ("_count", "_known", "_secrets")
+    __slots__ = ("_count", "_known", "_last", "_secrets")
 
-    def __init__(self, known: Collection[Secret]) -> None:
-        """`known` is looked into again when it grows."""
+    def __init__(self, known: Known) -> None:
+        """`known` is looked into again when something is added to it."""
         self._secrets = known
+        self._last: Secret | None = None
         self._count = 0
         self._known = _Known()
 
@@ -113,9 +117,11 @@ class Masker:
         return error
 
     def _looked_for(self) -> _Known:
-        if len(self._secrets) != self._count:
+        # What is added comes last, and pushes out what came long before it: the last one tells whether there is anything new.
+        last = next(reversed(cast("Sequence[Secret]", self._secrets)), None)
+        if last is not self._last or len(self._secrets) != self._count:
             values = [secret.reveal() for secret in self._secrets]
-            self._count = len(values)
+            self._last, self._count = last, len(values)
             incoming = _forms([value for value in values if len(value) >= LEAST])
             raw = tuple([form.encode("utf-8", "surrogatepass") for form in incoming])
             self._known = _Known(_forms([value for value in values if len(value) >= SHORTEST]), incoming, raw)

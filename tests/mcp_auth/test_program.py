@@ -14,10 +14,10 @@ from ael.run.bindings import Options
 from ael.run.outcome import Faulted, Value
 from ael.types.fault import FaultKind
 from tests.mcp.http_peer import Asked, HttpPeer, Out
-from tests.mcp.mcp_peer import NEW, OLD
+from tests.mcp.mcp_peer import NEW, OLD, result
 from tests.mcp_auth.authority import Authority
 from tests.mcp_auth.test_secrets import clean
-from tests.mcp_run.programs import Crm, finished, lock, network, open_at, program
+from tests.mcp_run.programs import ADA, Crm, finished, lock, network, open_at, program
 from tests.net.loopback import Loopback
 
 SECRET = "robot-secret-4711"
@@ -71,6 +71,32 @@ def test_a_credential_is_named_and_the_model_sees_neither_it_nor_where_it_goes(t
         assert guarded.url.partition("127.0.0.1")[2] not in made.said
         assert authority.url not in shown
         assert authority.token_requests[0]["scope"] == "crm.read"
+
+    finished(test)
+
+
+@pytest.mark.feature("A16.8", "K41")
+def test_a_token_that_its_server_throws_back_is_masked_as_it_comes_in(tmp_path: Path, robot: None) -> None:
+    """It came while the program ran: no line of a deployment names it."""
+
+    async def test() -> None:
+        authority, crm = Authority(), Crm(NEW)
+        guarded = Guarded(crm, authority)
+
+        async def echo(asked: Asked, out: Out) -> None:
+            said = {**ADA, "name": f"I was sent {asked.headers['authorization']}"}
+            await out.reply(200, result(asked, {**crm.complete, "content": [], "structuredContent": said}))
+
+        crm.doing["get_customer"] = echo
+        async with Loopback(authority) as running, HttpPeer(guarded) as peer:
+            authority.url, guarded.url = running.url, peer.url
+            deploy = 'secret ROBOT = env("ROBOT_SECRET")\n' + network(peer, OAUTH)
+            async with program(tmp_path, deploy, script=LOOK) as made:
+                looked = await made.run("main.look", {"id": "c-1"})
+                value = await made.run("main.customer", {"id": "c-1"})
+                assert isinstance(value, Value), value
+                assert "I was sent Bearer ***" in str(value.value)
+                clean(made.said + repr(made.spans.spans) + repr(looked) + repr(value.value), [SECRET, guarded.tokens[0]])
 
     finished(test)
 

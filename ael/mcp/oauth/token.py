@@ -6,7 +6,7 @@ import asyncio
 import hmac
 import re
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -90,8 +90,9 @@ class TokenKey:
 class Slot:
     """What is known for one key: the token, how it came about, and the turn of who gets a new one."""
 
-    def __init__(self) -> None:
-        self.token: Token | None = None
+    def __init__(self, told: Callable[[Secret], None] | None = None) -> None:
+        self._token: Token | None = None
+        self._told = told
         self.server: AuthorizationServer | None = None
         self.asked: tuple[str, ...] = ()
         self.issuer: str | None = None
@@ -103,6 +104,18 @@ class Slot:
         self._failed: McpError | None = None
         self._lock: asyncio.Lock | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+
+    @property
+    def token(self) -> Token | None:
+        """The token that is sent now."""
+        return self._token
+
+    @token.setter
+    def token(self, token: Token | None) -> None:
+        self._token = token
+        for secret in () if token is None or self._told is None else (token.access, token.refresh):
+            if secret is not None and self._told is not None:
+                self._told(secret)
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[bool]:
@@ -137,8 +150,10 @@ class Tokens:
     Of more than `limit` keys the one that was not used for longest is forgotten: tenants come and go.
     """
 
-    def __init__(self, limit: int = 10_000) -> None:
+    def __init__(self, limit: int = 10_000, told: Callable[[Secret], None] | None = None) -> None:
+        """`told` hears of each new token, so that it can be masked in what is shown."""
         self._limit = limit
+        self._told = told
         self._salt = secrets.token_bytes(32)
         self._slots: dict[TokenKey, Slot] = {}
 
@@ -150,7 +165,7 @@ class Tokens:
 
     def slot(self, key: TokenKey) -> Slot:
         """What is known for a key."""
-        found = self._slots.pop(key, None) or Slot()
+        found = self._slots.pop(key, None) or Slot(self._told)
         # Last in the order of use.
         self._slots[key] = found
         if len(self._slots) > self._limit:
