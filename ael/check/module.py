@@ -31,7 +31,9 @@ def link(collected: Collected, bag: Bag) -> None:
 def _use(use: n.Use, scope: ModuleScope, collected: Collected, bag: Bag) -> None:
     name = resolve(use.module, scope.name, collected.packs)
     target = collected.modules.get(name) if name is not None else None
-    if target is not None and private(target.name) and _apart(collected, scope, target):
+    if target is not None and bag.told(scope.source, use.module_span):
+        target = None  # the loader has told why it cannot be used
+    elif target is not None and private(target.name) and _apart(collected, scope, target):
         _kept(use, scope, target, bag)
         target = None
     elif target is None and not _told(use, scope, collected, bag):

@@ -22,7 +22,7 @@ PARSERS = {"deploy.ael": parse_deployment, "pack.ael": parse_pack}
 def parsed(text: str, name: str) -> n.Module | None:
     """The tree of a file; None where its syntax is wrong, and where it holds what no formatter should keep."""
     bag = Bag()
-    module = PARSERS.get(name, parse_module)(Source(name, text), bag)
+    module = PARSERS.get(name.rpartition("/")[2], parse_module)(Source(name, text), bag)
     return None if bag.errors else module
 
 
