@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     except host_error as error:
         tell(error.code, error.message, *error.notes)
         return 2
-    found = import_module("ael.hosting.access").explain(engine, opened.program, opened.deployment.roles, node, options)
+    found = import_module("ael.hosting.access").explain(engine, opened.program, opened.deployment, node, options)
     if args.json:
         whole = {"node": node, "tenant": options.tenant, "caller": options.caller, "reaches": [plain(one) for one in found]}
         print(json.dumps(whole, ensure_ascii=False, indent=2))
@@ -74,6 +74,7 @@ def plain(one: Any) -> dict[str, object]:
         "approval": one.approval,
         "role": one.role,
         "members": list(one.members),
+        "places": [{"edge": edge or None, "where": where} for edge, where in one.places],
     }
 
 
@@ -97,7 +98,8 @@ def _text(node: str, options: Any, found: list[Any]) -> list[str]:
 
 def _verdict(one: Any) -> str:
     if one.kind == "node":
-        return "runs with its own grants, within these"
+        places = [f"elsewhere{f' along {edge}' if edge else ''} ({where})" for edge, where in one.places]
+        return "; ".join(["runs with its own grants, within these", *places])
     if one.denial is not None:
         return f"denied: {one.why}"
     if one.approval is None:

@@ -5,11 +5,13 @@ Nothing is asked that a run would not ask: the rights are those that a run has, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from ael.check.program import CheckedProgram
 from ael.data import dataclass
+from ael.hosting.summary import shown_place
+from ael.project.deployment import Deployment
 from ael.project.reach import direct, provided
 from ael.run.bindings import Options
 from ael.run.call import CallPlan
@@ -19,6 +21,7 @@ from ael.run.node import NodePlan
 from ael.run.permission import Denial, Rights, Verdict, denial
 from ael.run.service import OperationPlan, StorePlan
 from ael.run.tool import ToolPlan
+from ael.types.agent import pairs, place_of
 
 Kind = Literal["node", "tool", "operation", "store"]
 
@@ -30,7 +33,7 @@ class Reached:
     `name` is qualified; `via` holds the qualified names on the way to it from the node. `verdicts` say who grants its permission and who
     does not, innermost first; `denial` is why it may not be called, None when it may. `approval`: whether a person has to say yes first,
     `role` who (None: anybody), `members` who that is here. `skill` is the skill that alone brings it to the node's model, "" where the
-    node names it itself.
+    node names it itself. `places`: where the visits of a node run that leave the process, by the edge that leads there ("" for a call).
     """
 
     name: str
@@ -44,22 +47,22 @@ class Reached:
     role: str | None = None
     members: tuple[str, ...] = ()
     skill: str = ""
+    places: tuple[tuple[str, str], ...] = ()
 
 
-def explain(
-    engine: Engine, program: CheckedProgram, roles: Mapping[str, tuple[str, ...]], node: str, options: Options
-) -> list[Reached]:
+def explain(engine: Engine, program: CheckedProgram, deployment: Deployment, node: str, options: Options) -> list[Reached]:
     """What is reached from `node` (its qualified name) in a run with these options; what may not be called is not looked into."""
-    return list(_Walk(engine, program, roles).inside(node, engine.rights(options), ()))
+    return list(_Walk(engine, program, deployment).inside(node, engine.rights(options), ()))
 
 
 class _Walk:
     """From calls to what they call, each looked at once for the rights that it is reached with."""
 
-    def __init__(self, engine: Engine, program: CheckedProgram, roles: Mapping[str, tuple[str, ...]]) -> None:
+    def __init__(self, engine: Engine, program: CheckedProgram, deployment: Deployment) -> None:
         self._engine = engine
         self._program = program
-        self._roles = roles
+        self._roles = deployment.roles
+        self._deployment = deployment
         self._seen: set[tuple[object, ...]] = set()
 
     def inside(self, node: str, rights: Rights, via: tuple[str, ...]) -> Iterator[Reached]:
@@ -75,12 +78,28 @@ class _Walk:
                 continue
             self._seen.add(place)
             if name in self._program.nodes:
-                yield Reached(name, "node", via, None, (), None, skill=self._skill(name, via))
+                yield Reached(name, "node", via, None, (), None, skill=self._skill(name, via), places=self._places(name, via[-1]))
                 yield from self.inside(name, rights, via)
             elif self._effect(name):
                 yield from self._effects(name, rights, via)
             else:
                 yield from self._calls(direct(self._program, name), rights, via)
+
+    def _places(self, node: str, caller: str) -> tuple[tuple[str, str], ...]:
+        """Where a node runs that `caller` calls or, as an agent, visits."""
+        placements, agent = (
+            self._deployment.placements,
+            self._program.nodes[caller].agent if caller in self._program.nodes else None,
+        )
+        if agent is None or node not in agent.nodes.values():
+            return (("", shown_place(placements[node])),) if node in placements else ()
+        ways = {
+            edge.shown: place_of(keys, node, placements, self._deployment.here)
+            for edge in agent.edges
+            if agent.nodes.get(edge.target) == node
+            for keys in pairs(caller, edge)
+        }
+        return tuple((edge, shown_place(place)) for edge, place in ways.items() if place is not None)
 
     def _effect(self, name: str) -> bool:
         owner = name.rpartition(".")[0]

@@ -65,17 +65,17 @@ def _program(opened: Opened) -> Iterator[Row]:
         placed, chosen = deployment.placements.get(name), deployment.services.get(name)
         only = [provide for provide, spec in program.provides.items() if spec.service == name and spec.automatic]
         if placed is not None:
-            yield Row("service", short_name(name), _place(placed))
+            yield Row("service", short_name(name), shown_place(placed))
         else:
             provider = chosen or (only[0] if len(only) == 1 else None)
             bound = "nothing provides it" if provider is None else f"in the process, by {short_name(provider)}"
             yield Row("service", short_name(name), bound, chosen is not None)
     for name, placed in deployment.placements.items():
         if name in program.nodes:
-            yield Row("node", short_name(name), _place(placed))
+            yield Row("node", short_name(name), shown_place(placed))
     for key in sorted({*deployment.here, *(key for key, placed in deployment.placements.items() if placed.node is not None)}):
         placed = deployment.placements.get(key)
-        yield Row("edge", shown(key), "in the process" if placed is None else _place(placed))
+        yield Row("edge", shown(key), "in the process" if placed is None else shown_place(placed))
     for name in program.servers:
         server = deployment.servers.get(name)
         yield Row(
@@ -91,7 +91,7 @@ def _program(opened: Opened) -> Iterator[Row]:
         yield Row("tool", name.partition(".")[2], ", ".join(filter(None, told)))
 
 
-def _place(placed: PlacementBinding) -> str:
+def shown_place(placed: PlacementBinding) -> str:
     """Where a service or node runs: `grpc orders.example.com:443`."""
     if isinstance(placed, QueueBinding):
         where = placed.url or f"secret {placed.secret}"

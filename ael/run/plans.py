@@ -17,7 +17,7 @@ from ael.run.provided import PythonOperation
 from ael.run.service import STORE_OPERATIONS, OperationPlan, Serving, StorePlan
 from ael.run.tool import ToolPlan
 from ael.run.world import Plan, World, short
-from ael.types.agent import EdgeSpec, pair
+from ael.types.agent import EdgeSpec, pair, place_of
 from ael.types.fault import Fault, FaultKind
 from ael.types.spec import LimitSpec, NodeSpec
 
@@ -46,11 +46,9 @@ class Plans(dict[str, Plan]):
     def along(self, agent: str, edge: EdgeSpec, source: str, node: str) -> NodePlan:
         """What is visited along an edge from `source`: where the deployment places the edge, else where it places the node."""
         world = self._world
-        placements, here = world.bindings.placements, world.bindings.here
+        placements = world.bindings.placements
         keys = [pair(agent, one, edge.target) for one in (edge.sources if edge.joined else (source,))]
-        placement = next((placements[key] for key in keys if key in placements), None)
-        if placement is None and not any(key in here for key in keys):
-            placement = placements.get(node)
+        placement = place_of(keys, node, placements, world.bindings.here)
         if placement is not None:
             return self._placed(node, placement, delivers=True)
         return self._local(node) if node in placements else self.node(node)

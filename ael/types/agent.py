@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
 from ael.data import dataclass, field
 
+Place = TypeVar("Place")
 START, FINISH = "start", "finish"
 """The ends of an agent, as edges name them."""
 
@@ -88,6 +89,16 @@ def pairs(agent: str, edge: EdgeSpec) -> list[list[str]]:
     """The `pair`s of an edge: all of one that waits for several nodes together, else each by itself."""
     found = [pair(agent, source, edge.target) for source in edge.sources]
     return [found] if edge.joined else [[one] for one in found]
+
+
+def place_of(keys: Iterable[str], node: str, placements: Mapping[str, Place], here: Collection[str]) -> Place | None:
+    """Where a deployment places the visits along an edge that goes by `keys` (`pairs`): the edge's own place, else that of its node.
+
+    None: in the process.
+    """
+    names = list(keys)
+    own = next((placements[name] for name in names if name in placements), None)
+    return own if own is not None or any(name in here for name in names) else placements.get(node)
 
 
 def join_of(sources: Sequence[str]) -> str:

@@ -153,7 +153,7 @@ def opened_with(folder: Path, deploy: str) -> Opened:
 
 
 def told(host: Host, node: str, options: Options) -> list[Reached]:
-    return explain(host.engine, host.opened.program, host.opened.deployment.roles, f"main.{node}", options)
+    return explain(host.engine, host.opened.program, host.opened.deployment, f"main.{node}", options)
 
 
 async def outcomes(host: Host, options: Options) -> dict[str, Outcome]:

@@ -68,9 +68,9 @@ MUTATIONS = (
     Mutation(
         "K34",
         "the place of an edge before that of its node",
-        "ael/run/plans.py",
-        "        if placement is None and not any(key in here for key in keys):",
-        "        if placement is None:",
+        "ael/types/agent.py",
+        "    return own if own is not None or any(name in here for name in names) else placements.get(node)",
+        "    return own if own is not None else placements.get(node)",
         EDGES + "test_the_place_of_an_edge_goes_before_that_of_its_node",
     ),
 )

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 
 import pytest
 
+from ael.cli.main import main
 from ael.diagnostics.render import render_all
-from ael.host import HostError, open_host
+from ael.host import HostError, open_host, open_preview
+from ael.hosting.access import explain
 from ael.hosting.summary import summary
 from ael.project.placements import PlacementBinding
 from ael.project.program import Opened
 from ael.project.reach import inside, models_of, reachable
+from ael.run.bindings import Options
 from tests.programs import open_files
 
 MAIN = """\
@@ -123,3 +127,27 @@ def test_a_host_needs_no_key_for_what_asks_elsewhere(tmp_path: Path, monkeypatch
         host = open_host(opened(tmp_path, deploy), "main.asker")
         assert host.bindings.models == {}
         asyncio.run(host.close())
+
+
+@pytest.mark.feature("D5", "A11.3")
+def test_the_explanation_says_where_visits_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Edge by edge, with the rule of a run: the edge's place before the node's."""
+    deploy = (
+        'node ask = https("https://asks.example.com")\nedge asker.ask -> asker.ask = in process\n'
+        "edge asker.start -> asker.c = process(workers: 2)\n"
+    )
+    found = opened(tmp_path, deploy)
+    engine = open_preview(found, frozenset()).engine
+    reached = {one.name: one.places for one in explain(engine, found.program, found.deployment, "main.asker", Options())}
+    assert reached == {
+        "main.b": (),
+        "main.c": (("start -> c", "process 2 processes"),),
+        "main.ask": (("b & c -> ask", "https https://asks.example.com"),),
+    }
+    assert main(["explain-access", "asker", str(tmp_path)]) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert "  node b: runs with its own grants, within these" in told
+    assert "  node c: runs with its own grants, within these; elsewhere along start -> c (process 2 processes)" in told
+    assert main(["explain-access", "asker", str(tmp_path), "--json"]) == 0
+    plain = {one["name"]: one["places"] for one in json.loads(capsys.readouterr().out)["reaches"]}
+    assert plain["main.ask"] == [{"edge": "b & c -> ask", "where": "https https://asks.example.com"}]
