@@ -60,8 +60,10 @@ class Progress:
             case e.NodeStarted(node=node, path=path):
                 self._line(f"{_indent(path)}{_short(node)}", _BOLD)
             case e.TurnFinished(model=model, usage=usage, cost=cost, seconds=seconds, path=path):
-                spent = f"{usage.total} tokens{' (estimated)' if usage.estimated else ''}{_money(cost)}"
-                self._line(f"{_indent(path)}{_short(model)}: {spent}, {_time(seconds)}", _DIM)
+                spent = f"{usage.total} tokens{' (estimated)' if usage.estimated else ''}{_money(cost)}, "
+                # What a turn on another machine used is known to its operator.
+                told = "" if usage.total == 0 and cost is None else spent
+                self._line(f"{_indent(path)}{_short(model)}: {told}{_time(seconds)}", _DIM)
             case e.ToolProgressed(tool=tool, done=done, total=total, text=text, path=path):
                 of = "" if total is None else f" of {total:g}"
                 self._line(f"{_indent(path)}{_short(tool)}: {done:g}{of}{f' · {text}' if text else ''}", _DIM)

@@ -9,6 +9,10 @@ Needs `uses server/connect`, `uses server/grpc` or `uses server/mcp` in the pack
 gRPC `'ael-lang[serve,grpc]'`; without a protocol on the command line it is every one that the pack uses. What is served: the services and
 nodes that `--only` names, else those of the deployment's `serve` lines, else the public ones. Without `caller` lines in the deployment,
 only this machine can call. The first interrupt lets the calls in flight end, the second ends at once.
+
+Over HTTP it also answers `/healthz` and `/readyz`; `/metrics` for Prometheus, with the token of `listen = http(metrics: secret("NAME"))`
+where callers have to say who they are; `/contract`, which `ael.connect` reads; and a caller's own kept runs at `/runs/RUN`, live at
+`/runs/RUN/events`. A call that accepts `text/event-stream` is told what happens in it; over gRPC the method is called `…Stream`.
 """
 
 from __future__ import annotations

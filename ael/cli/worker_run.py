@@ -30,7 +30,7 @@ from ael.run.outcome import DeclaredError, Faulted, Outcome, Suspended, word_of
 def work(opened: Opened, args: argparse.Namespace) -> int:
     """Work until a signal, or `--once` until nothing is there. Gives the exit code."""
     try:
-        also = [caller.secret for caller in opened.deployment.serving.callers.values()] if args.decide is not None else []
+        also = opened.deployment.serving.tokens if args.decide is not None else ()
         host = open_host(opened, also=also, durable=True)
     except HostError as error:
         tell(error.code, error.message, *error.notes)
@@ -100,7 +100,8 @@ async def _work(host: Host, args: argparse.Namespace) -> int:
 
 def _desk(host: Host, worker: Worker, port: int) -> asyncio.Future[None]:
     """Let callers decide on this machine; more is for a proxy in front. Raises `HostError`."""
-    caller, desk, listener, stream = (import_module(f"ael.server.{name}") for name in ("caller", "desk", "listener", "stream"))
+    parts = ("caller", "desk", "listener", "metrics", "sides", "stream")
+    caller, desk, listener, metrics, sides, stream = (import_module(f"ael.server.{name}") for name in parts)
     deployment = host.opened.deployment
     callers = caller.Callers(deployment.serving.callers.values(), host.bindings.secrets)
     if not callers:
@@ -109,7 +110,11 @@ def _desk(host: Host, worker: Worker, port: int) -> asyncio.Future[None]:
     bound = listener.bind("127.0.0.1", port, known=True)
     limit, now = deployment.runs.approval, host.bindings.clock.now
     streams = stream.Streams(host.store, frozenset(host.unit.tools))
-    made = desk.Desk(host.store, callers, deployment.roles, limit, now, worker.wake, streams, masker_of(deployment))
+    scrapers = sides.scrapers_of(deployment.serving, host.bindings.secrets)
+    made = desk.Desk(
+        host.store, callers, deployment.roles, limit, now, worker.wake, streams, masker_of(deployment),
+        metrics=metrics.Metrics(host, None, on=True) if scrapers else None, scrapers=scrapers,
+    )  # fmt: skip
     print(f"deciding on http://127.0.0.1:{bound.getsockname()[1]}/approvals", file=sys.stderr, flush=True)
     serving: asyncio.Future[None] = asyncio.ensure_future(desk.serve(made, bound))
     return serving

@@ -4,6 +4,7 @@
     GET  /runs/RUN            where a run is, without its content
     GET  /runs/RUN/events     what happens in it, live, without content (server-sent events)
     POST /runs/RUN/decision   {"approved": true, "reason": "…", "arguments": {…}, "step": "…"}; all but `approved` may be left out
+    GET  /metrics             what this process counted, for the token of `listen = http(metrics: secret("SCRAPER"))`
 
 The caller's name is who decides, so it has to be a member of the role; `local` stands for nobody here. Another tenant's run is not there.
 """
@@ -26,6 +27,8 @@ from ael.server.caller import Caller, Callers
 from ael.server.connection import Connection
 from ael.server.guard import Receive, Scope, Send
 from ael.server.listener import Server
+from ael.server.metrics import TYPE, Metrics
+from ael.server.sides import answer, counted
 from ael.server.stream import NotSeen, Streams, TooMany, seen, told_of
 from ael.types.json import JsonError, read
 
@@ -61,14 +64,20 @@ class Desk:
     streams: Streams
     masker: Masker = field(default_factory=lambda: Masker(()))
     seen: set[tuple[str, str]] = field(default_factory=set)
+    metrics: Metrics | None = None
+    scrapers: Callers = field(default_factory=lambda: Callers((), {}))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
         more: tuple[tuple[bytes, bytes], ...] = ()
         try:
-            caller = self._who(scope)
             path = str(scope["path"]).strip("/").split("/")
+            if path == ["metrics"] and scope["method"] == "GET" and self.metrics is not None:
+                self._who(scope, self.scrapers)
+                await answer(send, 200, (await counted(self.metrics, self.store)).encode(), kind=TYPE.encode())
+                return
+            caller = self._who(scope, self.callers)
             if scope["method"] == "GET" and len(path) == 3 and (path[0], path[2]) == ("runs", "events"):
                 await self._follow(caller, path[1], scope, receive, send)
                 return
@@ -91,9 +100,9 @@ class Desk:
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": data})
 
-    def _who(self, scope: Scope) -> Caller:
+    def _who(self, scope: Scope, known: Callers) -> Caller:
         given = [value for name, value in scope["headers"] if name == b"authorization"]
-        caller = self.callers.of(given[0].decode("latin-1")) if len(given) == 1 else None
+        caller = known.of(given[0].decode("latin-1")) if len(given) == 1 else None
         if caller is None:
             raise _Refused(401, "say who you are: `Authorization: Bearer TOKEN`")
         return caller

@@ -34,7 +34,8 @@ class Breakers(Protocol):
 class Metrics:
     """What one process has done. `on`: whether it is counted; a first look turns it on."""
 
-    def __init__(self, host: Host, gate: Gate, *, on: bool) -> None:
+    def __init__(self, host: Host, gate: Gate | None, *, on: bool) -> None:
+        """`gate`: what calls go through; None where none are served."""
         self.on = False
         self._host = host
         self._gate = gate
@@ -114,13 +115,7 @@ class Metrics:
 
     def _lines(self, store: float | None) -> Iterator[str]:
         yield from _family("ael_runs_active", "gauge", "Runs that are executed in this process.", [((), self._active)])
-        gate = self._gate
-        for name, kind, words, found in (
-            ("ael_calls_in_flight", "gauge", "Calls that have a slot.", gate.taken),
-            ("ael_calls_waiting", "gauge", "Calls that wait for a slot.", gate.waiting),
-            ("ael_calls_limit", "gauge", "Calls that may be in flight at once.", gate.limit),
-            ("ael_calls_shed_total", "counter", "Calls that found no room.", gate.shed),
-        ):
+        for name, kind, words, found in () if self._gate is None else _fullness(self._gate):
             yield from _family(name, kind, words, [((), found)])
         for name, words in _COUNTERS.items():
             yield from _family(name, "counter", words, [(labels, n) for (one, labels), n in self._counts.items() if one == name])
@@ -138,6 +133,15 @@ class Metrics:
             for target, state in (states() if callable(states) else {}).items():
                 found.append(((("of", name), ("operation", target)), _NUMBERS[state]))
         return found
+
+
+def _fullness(gate: Gate) -> tuple[tuple[str, str, str, int], ...]:
+    return (
+        ("ael_calls_in_flight", "gauge", "Calls that have a slot.", gate.taken),
+        ("ael_calls_waiting", "gauge", "Calls that wait for a slot.", gate.waiting),
+        ("ael_calls_limit", "gauge", "Calls that may be in flight at once.", gate.limit),
+        ("ael_calls_shed_total", "counter", "Calls that found no room.", gate.shed),
+    )
 
 
 _NUMBERS = {"closed": 0.0, "half open": 1.0, "open": 2.0}

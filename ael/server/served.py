@@ -18,7 +18,7 @@ from ael.durable.execute import execution_of
 from ael.host import Host, open_host
 from ael.net.redact import Redactor
 from ael.project.program import Opened
-from ael.project.serving import CallerBinding, Listen
+from ael.project.serving import Listen
 from ael.project.tenants import at_once
 from ael.server.caller import Caller, Callers, local_caller, refuse_local
 from ael.server.connect import Connect, Front
@@ -28,7 +28,7 @@ from ael.server.guard import Guard, Receive, Refused, Scope, Send
 from ael.server.listener import bind, certified, names_of, probed, serve, shown
 from ael.server.methods import Exposed, Method, contract, described, exposed, methods
 from ael.server.metrics import Metrics
-from ael.server.sides import Sides
+from ael.server.sides import Sides, scrapers_of
 from ael.server.stop import Stop
 from ael.server.stream import Streams
 from ael.server.told import log_to_stderr, tell
@@ -119,12 +119,11 @@ def prepare(opened: Opened, chosen: Sequence[str] = ()) -> Alone:
 
 def sides_of(host: Host, metrics: Metrics, callers: Callers, described: Contract | None) -> Sides:
     """What a server tells beside its protocols. Raises `HostError`: the token for the metrics is none (AEL0875)."""
-    scraper, secrets = host.opened.deployment.serving.listen.metrics, host.bindings.secrets
-    known = [CallerBinding("metrics", scraper)] if scraper else []
+    scrapers = scrapers_of(host.opened.deployment.serving, host.bindings.secrets)
     streams = None if host.store is None else Streams(host.store, frozenset(host.unit.tools))
     return Sides(
         metrics,
-        Callers(known, secrets) if scraper or callers else None,
+        scrapers if scrapers or callers else None,
         None if described is None else cache(partial(offer, described)),
         host.store,
         streams,

@@ -18,10 +18,12 @@ from time import monotonic
 
 from ael.data import dataclass
 from ael.journal.durable import DurableStore, RunRow, StoreError
+from ael.project.serving import CallerBinding, Serving
 from ael.server.caller import Caller, Callers
 from ael.server.guard import Guard, Receive, Refused, Scope, Send
 from ael.server.metrics import TYPE, Metrics
 from ael.server.stream import NotSeen, Streams, TooMany, seen, told_of
+from ael.types.value import Secret
 
 STORE_SECONDS = 2.0
 """How long the store of the runs has to answer while metrics are read."""
@@ -68,7 +70,7 @@ class Sides:
             case ["metrics"]:
                 if self.scrapers is not None:
                     guard.known(self.scrapers, headers)
-                await answer(send, 200, (await self._counted()).encode(), kind=TYPE.encode())
+                await answer(send, 200, (await counted(self.metrics, self.store)).encode(), kind=TYPE.encode())
             case ["contract"] if self.contract is not None:
                 guard.who(headers)
                 await answer(send, 200, self.contract())
@@ -82,20 +84,6 @@ class Sides:
             case _:
                 guard.who(headers)
                 raise Refused(404, "there is nothing here")
-
-    async def _counted(self) -> str:
-        """The metrics. Whoever looks first begins the count."""
-        self.metrics.begin()
-        if self.store is None:
-            return self.metrics.text()
-        began, seconds = monotonic(), float("inf")
-        try:
-            async with asyncio.timeout(STORE_SECONDS):
-                await self.store.find("r0")
-                seconds = monotonic() - began
-        except (StoreError, TimeoutError):
-            pass
-        return self.metrics.text(seconds)
 
     async def _own(self, caller: Caller, run: str, store: DurableStore) -> RunRow:
         """A run of the caller: another's is not there."""
@@ -123,6 +111,27 @@ class Sides:
             raise Refused(400, "`Last-Event-ID` is the `id` of an event of this stream") from None
         except TooMany as full:
             raise Refused(503, str(full), (("retry-after", "10"),)) from None
+
+
+async def counted(metrics: Metrics, store: DurableStore | None) -> str:
+    """The metrics. Whoever looks first begins the count."""
+    metrics.begin()
+    if store is None:
+        return metrics.text()
+    began, seconds = monotonic(), float("inf")
+    try:
+        async with asyncio.timeout(STORE_SECONDS):
+            await store.find("r0")
+            seconds = monotonic() - began
+    except (StoreError, TimeoutError):
+        pass
+    return metrics.text(seconds)
+
+
+def scrapers_of(serving: Serving, secrets: Mapping[str, Secret]) -> Callers:
+    """Who may read the metrics by a token of its own: nobody where the deployment names none. Raises `HostError` (AEL0875)."""
+    named = serving.listen.metrics
+    return Callers([CallerBinding("metrics", named)] if named else [], secrets)
 
 
 async def answer(send: Send, status: int, body: bytes, *more: tuple[bytes, bytes], kind: bytes = b"application/json") -> None:

@@ -69,6 +69,12 @@ def test_plain_lines() -> None:
     )
 
 
+def test_what_a_turn_elsewhere_used_is_not_told_as_nothing() -> None:
+    out = io.StringIO()
+    Progress(out)(e.TurnFinished("r", "main/turn1", "answer", "main.fast", "done", Usage(), None, 0.01))
+    assert out.getvalue() == "  fast: 10 ms\n"
+
+
 def test_quiet_keeps_what_a_person_has_to_know() -> None:
     assert _told(verbose=False).splitlines() == [
         "      the server of lookup logs (error): slow",

@@ -14,6 +14,7 @@ import pytest
 from tests.cli.conftest import Ael
 from tests.cli.runs_desk import FILES, booked, parked
 from tests.cli.terminal import Terminal
+from tests.server.test_metrics import of, samples
 
 TOKENS = {"ANN_TOKEN": "ann-0123456789abcdef", "BOB_TOKEN": "bob-0123456789abcdef", "EVE_TOKEN": "eve-0123456789abcdef"}
 CALLERS = """
@@ -44,8 +45,8 @@ class Desk:
 
 
 @contextmanager
-def deciding(ael: Ael) -> Iterator[tuple[Desk, Terminal]]:
-    with Terminal(["worker", "--decide", "0"], ael.folder, TOKENS) as terminal:
+def deciding(ael: Ael, **more: str) -> Iterator[tuple[Desk, Terminal]]:
+    with Terminal(["worker", "--decide", "0"], ael.folder, {**TOKENS, **more}) as terminal:
         seen = terminal.until("/approvals")
         port = int(seen.partition("http://127.0.0.1:")[2].partition("/")[0])
         terminal.until("working on main")
@@ -104,6 +105,29 @@ def test_a_secret_is_masked_where_a_caller_decides_and_not_in_what_is_called(ael
     assert booked(ael) == 2
     read = ael("trace", run, "--readers").out.splitlines()[1:]
     assert [line.split()[2:] for line in read] == [["ann", "GET", "/approvals"]], "once, however often somebody looks"
+
+
+@pytest.mark.feature("A11.4", "A16.5", "K43")
+def test_a_worker_says_what_it_did_to_whoever_has_the_token_for_it(ael: Ael) -> None:
+    scraper = "scraper-0123456789abcdef"
+    metrics = 'secret S = env("SCRAPER_TOKEN")\nlisten = http(metrics: secret("S"))\n'
+    ael.write({**FILES, "deploy.ael": FILES["deploy.ael"] + CALLERS + metrics})
+    for name, token in {**TOKENS, "SCRAPER_TOKEN": scraper}.items():
+        ael._patch.setenv(name, token)
+    run = parked(ael, "A-1")
+    with deciding(ael, SCRAPER_TOKEN=scraper) as (ask, terminal):
+        assert ask("GET", "/metrics")[0] == 401, "the token of a caller"
+        assert ask("POST", "/metrics", token=scraper)[0] == 401
+        assert ask("POST", f"/runs/{run}/decision", {"approved": True})[0] == 200
+        terminal.until(f"{run} ended: value")
+        connection = HTTPConnection("127.0.0.1", ask.port, timeout=30)
+        connection.request("GET", "/metrics", headers={"Authorization": f"Bearer {scraper}"})
+        found = samples(connection.getresponse().read().decode())
+        connection.close()
+        assert of(found, "ael_runs_total", outcome="value") == 1
+        assert of(found, "ael_runs_active") == 0
+        assert of(found, "ael_store_seconds") < 60
+        assert ("ael_calls_limit", ()) not in found
 
 
 def test_without_callers_nobody_decides_over_http(ael: Ael) -> None:

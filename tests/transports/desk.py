@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -97,6 +97,7 @@ node strikes(id: String) -> String fails Uncertain
 """
 SCRIPT = '[{"text": "I look at it, and then I know. ", "calls": [{"call": "act", "with": {"what": "A"}}]}, {"text": "done"}]'
 LINES = 'runs = memory\nmodel fast = scripted("script.json")\n'
+PARTS = ("node worker", "node once", "node hit")
 SERVE = "serve = [worker, once, hit]\n"
 
 
@@ -109,31 +110,41 @@ def written(folder: Path, script: str = SCRIPT) -> Path:
 
 @asynccontextmanager
 async def served(
-    folder: Path, deploy: str = "", script: str = SCRIPT, *, grpc: bool = False
+    folder: Path, deploy: str = "", script: str = SCRIPT, *, grpc: bool = False, runs: str = "runs = memory\n"
 ) -> AsyncIterator[tuple[Any, int, Any]]:
     """The program behind a server of its own."""
     behind = serving_grpc if grpc else serving
-    async with behind(written(folder, script), MAIN, LINES + deploy + ("" if "serve" in deploy else SERVE)) as found:
+    lines = LINES.replace("runs = memory\n", runs)
+    async with behind(written(folder, script), MAIN, lines + deploy + ("" if "serve" in deploy else SERVE)) as found:
         yield found
 
 
 @asynccontextmanager
-async def desk(place: str, folder: Path, script: str = SCRIPT, through: int | None = None) -> AsyncIterator[Placed]:
-    """The program with `worker`, `once` and `hit` at a place. `through`: a port that stands in front of the server."""
+async def desk(
+    place: str,
+    folder: Path,
+    script: str = SCRIPT,
+    through: int | None = None,
+    *,
+    parts: Sequence[str] = PARTS,
+    runs: str = "runs = memory\n",
+) -> AsyncIterator[Placed]:
+    """The program with `parts` at a place. `through`: a port that stands in front of the server; `runs`: where that keeps its runs."""
     written(folder, script)
     async with AsyncExitStack() as stack:
         lines, where = LINES, folder
         if place == "process":
-            lines += "".join(f"node {name} = process(workers: 1)\n" for name in ("worker", "once", "hit"))
+            lines += "".join(f"{part} = process(workers: 1)\n" for part in parts)
         elif place != "in process":
             port = through
             if port is None:
                 where = folder / "server"
-                _, port, _ = await stack.enter_async_context(served(where, script=script, grpc=place == "grpc"))
+                context = served(where, "serve = [worker, once, hit, think, shout]\n", script, grpc=place == "grpc", runs=runs)
+                _, port, _ = await stack.enter_async_context(context)
             lines += 'host "127.0.0.1"\nsecret T = env("ORDERS_TOKEN")\n'
             os.environ["ORDERS_TOKEN"] = TOKEN
-            for name in ("worker", "once", "hit"):
-                lines += f'node {name} = {address(place, port)}, token: secret("T"))\n'
+            for part in parts:
+                lines += f'{part} = {address(place, port)}, token: secret("T"))\n'
         sys.modules.pop("outside", None)
         opened = opened_in(folder, MAIN, lines)
         sys.path.insert(0, str(where))

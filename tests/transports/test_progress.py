@@ -21,7 +21,7 @@ from ael.server.progress import Stream, Watch, wanted
 from ael.services.wire import error
 from ael.types.fault import FaultKind
 from tests.server.support import Reply, head
-from tests.transports.desk import SCRIPT, SERVE, desk, served
+from tests.transports.desk import PARTS, SCRIPT, SERVE, desk, served
 from tests.transports.places import PLACES, TOKEN, ledger
 from tests.transports.test_context import until
 from tests.transports.test_protocol import OWN, code, post
@@ -72,6 +72,25 @@ def test_progress_is_the_same_everywhere(place: str, tmp_path: Path) -> None:
     inside = place in ("in process", "process")
     assert (first.usage.total > 0, last.cost is not None) == (inside, inside), "tokens and money are its operator's"
     assert any(isinstance(event, e.Logged) for event in events) == inside
+
+
+@pytest.mark.feature("A16.5", "B25", "A4.2", "D9")
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("kind", ["edge", "kept"])
+def test_progress_along_edges_and_of_kept_runs(kind: str, place: str, tmp_path: Path) -> None:
+    """An edge that leads elsewhere, and a server that keeps its runs, tell the same."""
+    parts = ("edge worker.start -> worker.think", "edge worker.think -> worker.shout") if kind == "edge" else PARTS
+    runs = "runs = memory\n" if kind == "edge" else 'runs = sqlite("runs.db")\n'
+
+    async def told(where: str, folder: Path) -> list[tuple[object, ...]]:
+        async with desk(where, folder, parts=parts, runs=runs) as program:
+            events: list[e.Event] = []
+            outcome = await program.run("front", {"id": "A"}, on_event=events.append)
+            assert isinstance(outcome, Value), outcome
+            return [found for event in events if (found := shape(event))]
+
+    here = asyncio.run(told("in process", tmp_path / "here"))
+    assert asyncio.run(told(place, tmp_path / "there")) == here
 
 
 @pytest.mark.feature("A16.5", "K40")
