@@ -14,7 +14,7 @@ from ael.host import HostError, open_host
 from ael.project.program import check_paths
 from ael.run.outcome import Faulted, Value
 from tests.cli.conftest import clean_environment
-from tests.programs import run, write
+from tests.programs import lock_of, run, write
 from tests.project.packs import ALL, DESK, codes, opened, pack
 
 
@@ -295,3 +295,21 @@ def test_what_a_dependency_shows_is_not_served_by_itself(
     code = main(["export", "openapi"])
     told = capsys.readouterr()
     assert (code, "/desk.Ledger/Total" in told.out) == (0, True), told.err
+
+
+def test_an_mcp_server_of_a_dependency_is_pinned_and_bound_by_the_program(tmp_path: Path) -> None:
+    shop = {
+        "shop/pack.ael": pack("shop"),
+        "shop/main.ael": "permission read\n\npub mcp crm {\n  tool find needs read repeat idempotent\n}\n",
+        "desk/pack.ael": pack("desk", "1", 'depends shop "1" from "../shop"'),
+        "desk/main.ael": "use shop.{crm}\n\nnode main() -> Json\n  grants shop.read\n{\n  json(crm.find())\n}\n",
+        "desk/deploy.ael": 'mcp shop.crm = http("https://crm.example.com/mcp")\n',
+    }
+    _, said = opened(tmp_path, shop)
+    assert "AEL1203" in codes(said), "the dependency's own lock is not the program's"
+    pinned = lock_of('{"shop/main.crm": {"tools": [{"name": "find", "inputSchema": {"type": "object"}}]}}')
+    program, said = opened(tmp_path, {"desk/ael.lock": pinned})
+    assert said == []
+    assert program is not None
+    assert set(program.deployment.servers) == {"shop/main.crm"}
+    assert program.program.tools["shop/main.crm.find"].permission == "shop.read"
