@@ -23,7 +23,7 @@ from tests.public_servers import npm_server, npx_path
 EXAMPLES = Path(__file__).resolve().parent.parent.parent / "examples"
 PLAYED = ("guard", "hello", "mcp-files", "numbers", "packs", "research", "support", "triage")
 """Those whose scripts are commands of `ael` alone, which are run in this process."""
-NAMES = (*PLAYED, "embed", "refunds")
+NAMES = (*PLAYED, "embed", "refunds", "support-fleet")
 _KEY = re.compile(r'"key": "[0-9a-f]{32}"')
 
 
@@ -37,7 +37,7 @@ def servers() -> None:
 def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of all examples, without what earlier runs left."""
     target = tmp_path / "examples"
-    shutil.copytree(EXAMPLES, target, ignore=shutil.ignore_patterns("*.db", "*.db-*", "__pycache__", "todo.md"))
+    shutil.copytree(EXAMPLES, target, ignore=shutil.ignore_patterns("*.db", "*.db-*", "__pycache__", "todo.md", "out", "certs"))
     monkeypatch.setenv("PATH", npx_path())
     monkeypatch.setenv("AEL_CACHE", str(tmp_path / "cache"))
     for key in KEYS:
