@@ -69,6 +69,7 @@ class Worker:
     `keep`: seconds after which ended runs are forgotten, `keep_content` after which their content is; None for never. `drain`: seconds
     that a run has to come to its next effect, once the worker is told to stop; None for as long as that takes. `options` gives what a run
     goes on with, None: what it keeps (`options_of`), and no more. `others`: further programs that are worked on beside this worker.
+    `claims` False: it looks for no runs, and is given each (`take`).
     """
 
     executions: Mapping[str, Execution]
@@ -81,6 +82,7 @@ class Worker:
     keep_content: float | None = None
     options: Callable[[Held], Options] | None = None
     others: frozenset[str] = frozenset()
+    claims: bool = True
     counts: Counts = field(default_factory=Counts)
     _running: dict[str, tuple[Held, Run]] = field(default_factory=dict)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
@@ -145,12 +147,12 @@ class Worker:
     async def work(self) -> None:
         """Work until `stop`; then wait for what is in flight. Runs that did not end or park are ready for other workers."""
         self._begin()
-        patrol = asyncio.ensure_future(self._patrol())
+        patrol = asyncio.ensure_future(self._patrol() if self.claims else asyncio.sleep(0))
         try:
             while not self._stop.is_set():
                 self._woken.clear()
                 free = self.slots - len(self._tasks)
-                claimed = await self._claim(free) if free > 0 else 0
+                claimed = await self._claim(free) if self.claims and free > 0 else 0
                 if claimed < free or free == 0:
                     await self._pause()
             while self._tasks:
@@ -195,13 +197,17 @@ class Worker:
             self._lost = False
             self._say(STORE, "the store of the runs is there again")
         for held in found:
-            self.counts.claimed += 1
-            # From here on: another run may have the loop before this one begins.
-            one.heart.add(held)
-            task = asyncio.ensure_future(self._execute(held))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self.take(held)
         return len(found)
+
+    def take(self, held: Held) -> None:
+        """Execute a run that this worker's owner holds. Called from the worker's event loop, while it works."""
+        self.counts.claimed += 1
+        # From here on: another run may have the loop before this one begins.
+        self._first.heart.add(held)
+        task = asyncio.ensure_future(self._execute(held))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def _execute(self, held: Held) -> None:
         name = held.row.header.run

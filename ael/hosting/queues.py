@@ -41,9 +41,9 @@ def open_line(opened: Opened, name: str, binding: QueueBinding, secret: Callable
             raise HostError(
                 "AEL0852", "queues in NATS need packages that are not installed: nats-py", "pip install 'ael-lang[nats]'"
             )
-        made = import_module("ael.services.jetstream")
+        made, broker_module = import_module("ael.services.jetstream"), import_module("ael.services.broker")
         token = None if binding.token is None else secret(binding.token)
-        broker = made.Broker(binding.url, token, tls, binding.connect / 1000)
+        broker = broker_module.Broker(binding.url, token, tls, binding.connect / 1000)
         line: Line = made.JetStreamLine(broker, queue, program, sizes)
         return line
     if find_spec("psycopg") is None:

@@ -111,7 +111,7 @@ async def _side(opened: Opened, name: str, binding: QueueBinding, stack: AsyncEx
     execution = execution_of(host)
     runs = host.opened.deployment.runs
     # No tenant's limit: what sent the item is one of its runs already, and waits for this one.
-    worker = Worker({host.unit.digest: execution}, binding.slots, {}, None, trouble, None, runs.drain)
+    worker = Worker({host.unit.digest: execution}, binding.slots, {}, None, trouble, None, runs.drain, claims=False)
     tls = tls_of(name, binding, Path(opened.deployment.folder))
     line = open_line(opened, name, binding, host.bindings.secrets.__getitem__, tls)
     receiver = Receiver(queue, line, _targets(host, name, binding), binding, host, execution, worker, trouble)

@@ -131,11 +131,12 @@ class Receiver:
         await self._line.close()
 
     async def look(self) -> None:
-        """Report items that wait for programs which this worker does not hold."""
+        """Report items that wait for programs which this worker does not hold, and end what was left behind."""
         mine = self._host.opened.program.digest
         try:
             waiting = await self._line.waiting()
-        except Away:
+            await self._left_behind()
+        except (Away, StoreError):
             return
         for program, count in waiting.items():
             if not mine.startswith(program) and program not in self._reported:
@@ -218,7 +219,6 @@ class Receiver:
         if await self._made(taken, item, target, run):
             self._ended[run] = asyncio.Event()
             try:
-                self._worker.wake()
                 await self._watch(taken, item, target, run)
             finally:
                 del self._ended[run]
@@ -264,9 +264,13 @@ class Receiver:
         """Wait for the end of a run, here or at another worker, keeping the item meanwhile."""
         loop, store, event = asyncio.get_running_loop(), self._execution.store, self._ended[run]
         period = self._binding.lease / 3000
-        beat, cancelled = loop.time() + period, False
+        beat, cancelled, here = loop.time() + period, False, False
         while True:
+            here = here and not event.is_set()
             event.clear()
+            if not here and not self._stopping:
+                # Only with its item in hand: else nobody would count how often it ended its worker.
+                here = await self._held(run)
             row = await store.find(run)
             if row is None or row.state is RunState.DEAD:
                 await self._poisoned(taken, item, target, run, "nothing is known of its run" if row is None else row.waits)
@@ -279,7 +283,7 @@ class Receiver:
                 self._worker.cancel(run, GIVEN_UP)
                 await store.cancel(run, GIVEN_UP)
                 continue
-            if row.state is RunState.PARKED or self._drained:
+            if (row.state is RunState.PARKED and not here) or self._drained:
                 await self._give_back(taken, 0.0 if self._drained else PARKED)
                 return
             with suppress(TimeoutError):
@@ -289,6 +293,22 @@ class Receiver:
                 if not await taken.extend():
                     return
                 beat = loop.time() + period
+
+    async def _held(self, run: str) -> bool:
+        """Have the worker execute a run that nobody has; False where there is none such."""
+        held = await self._execution.store.hold(run, self._execution.owner, self._execution.lease)
+        if held is not None:
+            self._worker.take(held)
+        return held is not None
+
+    async def _left_behind(self) -> None:
+        """End runs whose worker died and whose item is gone with its time: their own limit ends them."""
+        now = self._host.bindings.clock.now()
+        for row in await self._execution.store.rows(states=[RunState.READY, RunState.RUNNING], limit=1_000):
+            header = row.header
+            over = header.deadline is not None and header.deadline < now
+            if over and header.program == self._host.unit.digest and header.run not in (*self._ended, *self._worker.running):
+                await self._held(header.run)
 
     async def _answer(self, taken: Taken, item: Item, target: Target, row: RunRow) -> None:
         """Write how the run ended."""

@@ -20,7 +20,8 @@ from ael.durable.worker import Worker
 from ael.host import Host, open_host
 from ael.project.program import Opened
 from ael.server.crew import Crew, crew
-from ael.services.jetstream import Broker, JetStreamLine
+from ael.services.broker import Broker
+from ael.services.jetstream import JetStreamLine
 from ael.services.line import Line
 from ael.services.queue import Item, Sizes
 from ael.services.table import TableLine
