@@ -49,11 +49,13 @@ def granted(
 
 
 def _brought(user: node.Draft | agent.Draft) -> dict[n.Path, list[Needed]]:
-    """The tools of the skills by the path that names the skill: of a node, those that it does not name itself."""
+    """The tools of the skills, each once, by the path that names the skill: of a node, those that it does not name itself."""
+    first: dict[str, Needed] = {}
+    for one in user.skills.brought.values() if isinstance(user, node.Draft) else user.skills.tools():
+        first.setdefault(one.symbol.name, one)
     found: dict[n.Path, list[Needed]] = {}
-    for one in user.skills.tools():
-        if isinstance(user, agent.Draft) or one.symbol.name in user.skills.brought:
-            found.setdefault(one.used, []).append(one)
+    for one in first.values():
+        found.setdefault(one.used, []).append(one)
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutation.mutation import Mutation
 
 RUN = "tests/run::"
+PLANTED = "tests/secrets::"
 
 MUTATIONS = (
     Mutation(
@@ -102,6 +103,62 @@ MUTATIONS = (
         "            file.write(self._redact(data.decode()).encode())",
         "            file.write(data)",
         "tests/models::test_a_recording_holds_no_key",
+    ),
+    Mutation(
+        "K41",
+        "the mask in what an MCP server answers",
+        "ael/run/remote.py",
+        "self._value(scope.run.world.masker.answer(answer), ",
+        "self._value(answer, ",
+        PLANTED + "test_it_is_in_nothing_that_a_run_prints_keeps_or_sends",
+    ),
+    Mutation(
+        "K41",
+        "the mask in what a service answers",
+        "ael/run/placed.py",
+        'self._result.read(cast("bytes", masker.incoming(answer.value or b"")))',
+        'self._result.read(answer.value or b"")',
+        PLANTED + "test_it_is_in_nothing_that_a_run_prints_keeps_or_sends",
+    ),
+    Mutation(
+        "K41",
+        "the mask in what a model says",
+        "ael/run/conversation.py",
+        "        turn = writable(self._scope.run.world.masker.turn(turn))\n",
+        "        turn = writable(turn)\n",
+        PLANTED + "test_it_is_in_nothing_that_a_run_prints_keeps_or_sends",
+    ),
+    Mutation(
+        "K41",
+        "the mask in the input of a run",
+        "ael/run/engine.py",
+        "            found.incoming = self.world.masker.incoming\n",
+        "",
+        PLANTED + "test_it_is_in_nothing_that_a_run_prints_keeps_or_sends",
+    ),
+    Mutation(
+        "K41",
+        "the secrets of a deployment that no binding of the run needs",
+        "ael/host.py",
+        "    know_all(secrets)\n",
+        "",
+        PLANTED + "test_it_is_in_nothing_that_a_run_prints_keeps_or_sends",
+    ),
+    Mutation(
+        "K41",
+        "the refusal to pin a definition that repeats a secret",
+        "ael/cli/mcp_pin.py",
+        " for c in compared if _repeats(masker, c)]",
+        " for c in compared if False]",
+        PLANTED + "test_it_is_in_nothing_that_is_said_of_a_program_and_its_servers",
+    ),
+    Mutation(
+        "K41",
+        "the token of a server that becomes known",
+        "ael/hosting/servers.py",
+        "Tokens(told=secrets.learn)",
+        "Tokens()",
+        "tests/mcp_auth::test_a_token_that_its_server_throws_back_is_masked_as_it_comes_in",
     ),
     Mutation(
         "K41",

@@ -302,6 +302,8 @@ def test_two_runs_at_once_have_their_own_conversations_and_counts() -> None:
 
 
 SECRET = "s3cr/t+va lue=="
+SHORT = "s3cr7!"
+"""A secret that may well stand in data: it is masked where something is shown, and not as it comes in."""
 
 
 @pytest.mark.parametrize(
@@ -315,6 +317,8 @@ SECRET = "s3cr/t+va lue=="
         base64.urlsafe_b64encode(f"abc{SECRET}".encode()).decode(),
         SECRET.encode().hex().upper(),
         json.dumps(SECRET),
+        SHORT,
+        SHORT.encode().hex(),
     ],
 )
 def test_a_secret_in_any_form_is_in_no_trace_answer_or_outcome(shown: str) -> None:
@@ -328,7 +332,11 @@ def test_a_secret_in_any_form_is_in_no_trace_answer_or_outcome(shown: str) -> No
         calls(call("leaky", {})),
         said(f"it is {shown}"),
         tools=[tool("leaky", None)],
-        bound={"externs": {"main.leaky": leaky}, "secrets": {"T": Secret("T", SECRET)}, "sinks": (spans,)},
+        bound={
+            "externs": {"main.leaky": leaky},
+            "secrets": {"T": Secret("T", SECRET), "S": Secret("S", SHORT)},
+            "sinks": (spans,),
+        },
     )
     outcome = run(made, "answer", ASK, Options(caller="c", content=True))
     assert "***" in answers(fake)[0].content
@@ -354,12 +362,13 @@ def test_a_secret_in_the_error_of_a_model_is_masked_where_it_comes_in() -> None:
     assert SECRET not in str([entry.value for entry in started[0].journal.entries()])
 
 
-def test_a_secret_in_the_text_of_an_exception_is_masked_where_it_comes_in() -> None:
+@pytest.mark.parametrize("secret", [SECRET, SHORT])
+def test_a_secret_in_the_text_of_an_exception_is_masked_where_it_comes_in(secret: str) -> None:
     """K41: code that catches the fault, and the journal, see it masked."""
     started: list[Any] = []
 
     def leaky() -> str:
-        raise ValueError(f"401 for {SECRET}")
+        raise ValueError(f"401 for {secret}")
 
     async def main(k: Any) -> object:
         try:
@@ -368,18 +377,19 @@ def test_a_secret_in_the_text_of_an_exception_is_masked_where_it_comes_in() -> N
             return fault.message
 
     made = unit(tools=[tool("leaky", None)], nodes=[code("main", main)])
-    bound = engine(made, externs={"main.leaky": leaky}, secrets={"T": Secret("T", SECRET)})
+    bound = engine(made, externs={"main.leaky": leaky}, secrets={"T": Secret("T", secret)})
     assert value_of(run(bound, "main", during=started.append)) == "`leaky` failed: ValueError: 401 for ***"
-    assert SECRET not in str([entry.value for entry in started[0].journal.entries()])
+    assert secret not in str([entry.value for entry in started[0].journal.entries()])
 
 
+@pytest.mark.parametrize("secret", [SECRET, SHORT])
 @pytest.mark.parametrize("stop", [Stop.REFUSED, Stop.FILTERED])
-def test_a_secret_in_the_details_of_a_fault_is_masked(stop: Stop) -> None:
+def test_a_secret_in_the_details_of_a_fault_is_masked(stop: Stop, secret: str) -> None:
     """K41: what a model said when it refused is told with the fault."""
-    made, _ = program(said(f"no: {SECRET}", stop), bound={"secrets": {"T": Secret("T", SECRET)}})
+    made, _ = program(said(f"no: {secret}", stop), bound={"secrets": {"T": Secret("T", secret)}})
     outcome = run(made, "answer", ASK)
     assert fault_of(outcome).details["text"] == "no: ***"
-    assert SECRET not in json.dumps(to_json(outcome))
+    assert secret not in json.dumps(to_json(outcome))
 
 
 @pytest.mark.parametrize("limit", [10, 100])
