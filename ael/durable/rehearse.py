@@ -21,6 +21,7 @@ from ael.run.conversation import Request, Talk
 from ael.run.engine import Engine
 from ael.run.outcome import Outcome, Suspended, word_of
 from ael.run.park import Parked, Wait
+from ael.run.placed import THERE
 
 LONGEST: Final = 10.0
 """Seconds that a run may take to go its way again: what computes for long is not computed again to look at it."""
@@ -76,7 +77,8 @@ async def way(
     """Go the way of a run again, for the sinks of `engine` (as in `requests`) to see. False where it ends otherwise than it did, or has
     not come there within `LONGEST`.
 
-    Calls in which something happened, and visits that a model asked for, are gone into: their answers alone would hide it.
+    Calls in which something happened, and visits that a model asked for, are gone into: their answers alone would hide it. What happened in
+    a visit elsewhere is in the record of somebody else.
     """
     nodes = engine.world.unit.nodes
     inside = {path for entry in entries for path in above(entry.path)}
@@ -88,6 +90,7 @@ async def way(
         and entry.ending is Ending.VALUE
         and (entry.path in inside or entry.target in nodes)
         and entry.path not in begun_again
+        and not entry.path.endswith(THERE)
     )
     latest = engine.world.clock.now() + LONGEST
     outcome = await _run(engine, row, input, pinned, entries, open_calls, lambda path, talk: None, latest)
