@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -18,9 +19,11 @@ import pytest
 import ael
 from ael.embed.line import Line
 from ael.services.wire import error
+from tests.embed.serving import served_in_a_thread
 from tests.ports import free_port
-from tests.transports.desk import served
-from tests.transports.places import TOKEN, ledger, serving
+from tests.transports import desk
+from tests.transports.desk import served, written
+from tests.transports.places import SERVER, TOKEN, ledger, opened_in, serving
 from tests.transports.programs import ECHO, KINDS
 from tests.transports.proxy import Proxy, between
 from tests.transports.test_context import until
@@ -383,14 +386,12 @@ def test_giving_up_reaches_the_server(tmp_path: Path) -> None:
 
 
 @pytest.mark.feature("B22")
-def test_without_an_event_loop(tmp_path: Path) -> None:
-    loop = asyncio.new_event_loop()
-    context = served(tmp_path)
-    _, port, _ = loop.run_until_complete(context.__aenter__())
-    serving_thread = threading.Thread(target=loop.run_forever)
-    serving_thread.start()
-    try:
-        with ael.connect_sync(url(port), token=TOKEN) as client:
+def test_without_an_event_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sys.modules.pop("outside", None)
+    monkeypatch.setenv("ORDERS_TOKEN", TOKEN)
+    opened = opened_in(written(tmp_path), desk.MAIN, SERVER + desk.LINES + desk.SERVE)
+    with served_in_a_thread(opened) as address:
+        with ael.connect_sync(address, token=TOKEN) as client:
             assert client.ready()
             assert client.methods == ("hit", "once", "worker")
             assert client.call("once", {"id": "A"}, result_type=str).unwrap() == "A"
@@ -409,11 +410,6 @@ def test_without_an_event_loop(tmp_path: Path) -> None:
         with pytest.raises(ael.OpenError), ael.connect_sync(url(free_port())):
             pass
         assert "ael-client" not in [thread.name for thread in threading.enumerate()]
-    finally:
-        loop.call_soon_threadsafe(loop.stop)
-        serving_thread.join()
-        loop.run_until_complete(context.__aexit__(None, None, None))
-        loop.close()
 
 
 async def opening(where: str, **named: Any) -> ael.OpenError:

@@ -10,9 +10,7 @@ from pathlib import Path
 import pytest
 
 import ael
-from ael.server import listener
-from ael.server.served import prepare
-from ael.server.stop import Stop
+from tests.embed.serving import served_in_a_thread
 from tests.error_pages import FOLDER, read
 from tests.programs import write
 from tests.test_error_pages import EMBEDDED
@@ -62,16 +60,9 @@ class Ticket:
 
 async def asked(program: ael.Program, method: str) -> None:
     """Serve the program, and call a method of it."""
-    alone = prepare(program._opened)
-    bound, stop = listener.bind("127.0.0.1", 0, known=False), Stop()
-    async with alone.served.host:
-        task = asyncio.ensure_future(alone.run(bound, "127.0.0.1", stop))
-        try:
-            async with ael.connect(f"http://127.0.0.1:{bound.getsockname()[1]}") as client:
-                await client.call(method)
-        finally:
-            stop.set()
-            await task
+    with served_in_a_thread(program._opened) as address:
+        async with ael.connect(address) as client:
+            await client.call(method)
 
 
 SCENARIOS: dict[str, Callable[[ael.Program], object]] = {

@@ -16,18 +16,23 @@ from tests.cli.conftest import clean_environment
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "embed"
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A copy of the example, and an installation as its script expects it."""
-    folder = tmp_path / "examples" / "embed"
-    shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns("*.db", "*.db-*", "__pycache__"))
-    shutil.copy(EXAMPLE.parent / "setup.sh", folder.parent)
+def installed(example: Path, tmp_path: Path) -> Path:
+    """A copy of an example, and an installation as its script expects it."""
+    folder = tmp_path / "examples" / example.name
+    shutil.copytree(example, folder, ignore=shutil.ignore_patterns("*.db", "*.db-*", "__pycache__"))
+    shutil.copy(example.parent / "setup.sh", folder.parent)
     programs = tmp_path / ".venv" / "bin"
     programs.mkdir(parents=True)
     for name, words in (("ael", "-m ael "), ("python", "")):
         (programs / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {words}"$@"\n')
         (programs / name).chmod(0o755)
     return folder
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A copy of the example."""
+    return installed(EXAMPLE, tmp_path)
 
 
 @pytest.mark.feature("B22", "A4.5", "A8.7")
