@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from ael.cli.main import main
-from ael.run.outcome import Value
+from ael.run.outcome import Faulted, Value
 from ael.types.agent import EdgeSpec, pairs, place_of
+from ael.types.fault import FaultKind
 from tests.programs import write
 from tests.transports.edged import DESK, edged
 from tests.transports.places import OUTSIDE, PACK, PLACES, Placed, ledger
@@ -107,6 +108,57 @@ def test_one_host_in_two_event_loops(place: str, tmp_path: Path) -> None:
             await once(program)
             # Another loop, in a thread of its own, over the same host.
             await asyncio.to_thread(lambda: asyncio.run(once(program)))
+
+    asyncio.run(scenario())
+
+
+THINKS = (
+    DESK
+    + """
+model fast {
+  provider openai
+  name "gpt-5-mini"
+}
+
+/// Think, with one call at most.
+pub node think(id: String) -> String
+  model fast
+  policy loop(steps: 5, tool_calls: 1)
+  grants world.act
+  tools act
+{
+  instructions "Do it."
+}
+
+agent thinks(id: String) -> String
+  grants world.act
+{
+  edge start -> think(id)
+  edge think -> finish
+}
+"""
+)
+CALL = '{"calls": [{"call": "act", "with": {"what": "A"}}]}'
+SCRIPT = f'[{CALL}, {CALL}, {{"text": "done"}}]'
+
+
+@pytest.mark.feature("A11.3", "A13.2", "D9")
+@pytest.mark.parametrize("place", PLACES)
+def test_the_budget_of_a_node_holds_wherever_an_edge_leads(place: str, tmp_path: Path) -> None:
+    """The same fault, of the same spender, after the same call."""
+    for folder in (tmp_path, tmp_path / "server"):
+        folder.mkdir(exist_ok=True)
+        (folder / "script.json").write_text(SCRIPT)
+    model = 'model fast = scripted("script.json")\n'
+
+    async def scenario() -> None:
+        async with edged(place, tmp_path, "thinks.start -> thinks.think", main=THINKS, client=model, server=model) as program:
+            outcome = await program.run("thinks", {"id": "A"})
+            assert isinstance(outcome, Faulted)
+            assert outcome.kind is FaultKind.BUDGET_EXHAUSTED
+            assert outcome.message.startswith("the node `think` has used 1 of 1 tool calls")
+            assert [call["what"] for call in program.ledger] == ["A"]
+            assert (outcome.details["spender"], outcome.details["limit"]) == ("the node `think`", "tool_calls")
 
     asyncio.run(scenario())
 
