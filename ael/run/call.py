@@ -284,7 +284,7 @@ class CallPlan:
         if watchdog is not None:
             watchdog.watch(limit, run)
         try:
-            value = await Within(limit, self.body(inner, path, depth, step, arguments))
+            value = await Within(self.body(inner, path, depth, step, arguments), limit)
         except Expired as expired:
             if expired.deadline is not limit:
                 raise

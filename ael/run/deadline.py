@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Generator
+from contextlib import ExitStack
 from types import TracebackType
 from typing import Any
 
@@ -43,15 +44,23 @@ class Deadline:
         self._since = 0.0
 
     def __enter__(self) -> Deadline:
+        self.due()
+        self.arm()
+        return self
+
+    def due(self) -> None:
+        """Raise `Expired` when it has passed."""
+        if self.when is not None and self.when <= self._clock.monotonic():
+            raise Expired(self)
+
+    def arm(self) -> None:
+        """Set its timer for the task that runs now; `__exit__` takes it down. One that has passed fires in a moment."""
         if self.when is not None:
-            if self.when <= self._clock.monotonic():
-                raise Expired(self)
             task = asyncio.current_task()
             assert task is not None
             self._task = task
             self._cancelling = task.cancelling()
             self._timer = self._clock.call_at(self.when, self._fire)
-        return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self._task is None:
@@ -146,16 +155,17 @@ class Deadline:
 
 
 class Within:
-    """`await Within(limit, work)`: `work` within `limit`, whose timer is set only when `work` does not end without waiting.
+    """`await Within(work, outer, inner)`: `work` within limits, whose timers are set only when it does not end without waiting.
 
-    Most bodies of tools in memory never wait, and a timer costs more than all the rest of a call. Pure code in them is the watchdog's.
+    Most bodies of tools in memory, and many a served call, never wait, and a timer costs more than all the rest of a call. Pure code in
+    them is the watchdog's.
     """
 
-    __slots__ = ("_limit", "_work")
+    __slots__ = ("_limits", "_work")
 
-    def __init__(self, limit: Deadline, work: Coroutine[Any, Any, object]) -> None:
-        self._limit = limit
+    def __init__(self, work: Coroutine[Any, Any, object], *limits: Deadline) -> None:
         self._work = work
+        self._limits = limits
 
     def __await__(self) -> Generator[Any, Any, object]:
         work = self._work
@@ -164,7 +174,11 @@ class Within:
         except StopIteration as ended:
             return ended.value
         try:
-            with self._limit:
+            with ExitStack() as entered:
+                for limit in self._limits:
+                    # What is late already is cancelled where it waits, so that it ends as at any other limit.
+                    limit.arm()
+                    entered.push(limit)
                 while True:
                     try:
                         sent = yield waiting

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from ael.journal.book import MemoryBook
 from ael.journal.entry import Header
@@ -18,7 +18,7 @@ from ael.run.budget import Account, tighter
 from ael.run.cancel import answer_open, cancelled, conclude, ended_before, join
 from ael.run.clock import SystemClock
 from ael.run.codec import Codecs, InputCodec
-from ael.run.deadline import Deadline, Expired
+from ael.run.deadline import Deadline, Expired, Within
 from ael.run.entry import Given, choose, decoded
 from ael.run.events import RunFinished, RunStarted
 from ael.run.frame import RunFrame
@@ -233,7 +233,7 @@ class Engine:
 
         return await self._guarded(run, name, work)
 
-    async def _guarded(self, run: Run, name: str, work: Callable[[Scope], Awaitable[object]]) -> Outcome:
+    async def _guarded(self, run: Run, name: str, work: Callable[[Scope], Coroutine[Any, Any, object]]) -> Outcome:
         """The one place where everything that can end a run becomes its outcome."""
         span = run.trace.begin("run", short(name), "", None) if run.trace is not None else None
         if run.listening:
@@ -246,10 +246,12 @@ class Engine:
         try:
             if run.cancelled is not None:
                 raise asyncio.CancelledError
-            with run.deadline.parent or nullcontext(), run.deadline:
-                if watchdog is not None:
-                    watchdog.watch(run.deadline, run)
-                value = await work(scope)
+            limits = (run.deadline,) if run.deadline.parent is None else (run.deadline.parent, run.deadline)
+            for limit in limits:
+                limit.due()
+            if watchdog is not None:
+                watchdog.watch(run.deadline, run)
+            value = await Within(work(scope), *limits)
             run.checkpoint(run.deadline)
         except Expired as expired:
             ending = time_is_up(expired.deadline.name)

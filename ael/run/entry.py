@@ -33,13 +33,14 @@ def choose(unit: CompiledUnit, name: str | None) -> str:
 
     An operation is named whole: it is the entry of a run that is a call from outside.
     """
-    known = entries(unit)
     if name is not None:
         if name in unit.operations:
             return name
         for qualified in (name, f"{unit.main}.{name}"):
             if qualified in unit.nodes:
                 return qualified
+    known = entries(unit)
+    if name is not None:
         near = get_close_matches(name, known, 1)
         hint = f"; did you mean `{near[0]}`?" if near else ""
         raise EntryProblem(f"there is no node or agent `{name}`{hint}", known)

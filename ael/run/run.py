@@ -39,16 +39,18 @@ class Run:
 
     __slots__ = (
         "_begun",
-        "_ended",
         "_feeds",
         "_given_parent",
         "_grace",
         "_interrupted",
         "_on_event",
+        "_outcome",
         "_pending",
         "_started",
         "_task",
+        "_then",
         "_trace_parent",
+        "_waiting",
         "account",
         "active_before",
         "arguments",
@@ -145,7 +147,9 @@ class Run:
         """The newest record whose commit nobody waits for: commits keep the order, so what came before is written with it."""
         self._started = world.clock.monotonic()
         self._task: asyncio.Task[Outcome] | None = None
-        self._ended: asyncio.Future[Outcome] | None = None
+        self._outcome: Outcome | None = None
+        self._waiting: list[asyncio.Future[Outcome]] = []
+        self._then: list[Callable[[], None]] = []
         self._interrupted: str | None = None
         """Why pure code of this run is to stop."""
         self._grace: asyncio.TimerHandle | None = None
@@ -162,8 +166,15 @@ class Run:
 
     async def outcome(self) -> Outcome:
         """How the run ended. Cancelling the waiter does not cancel the run."""
-        assert self._ended is not None
-        return await asyncio.shield(self._ended)
+        if self._outcome is not None:
+            return self._outcome
+        waiter: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        self._waiting.append(waiter)
+        return await waiter
+
+    def when_ended(self, call: Callable[[], None]) -> None:
+        """Have `call`, which raises nothing, called when the run has ended. Before its end."""
+        self._then.append(call)
 
     def events(self) -> AsyncIterator[Event]:
         """All events from now to the end of the run. Called before the first `await` after the start, it misses none."""
@@ -224,31 +235,39 @@ class Run:
 
     def begin(self, work: Coroutine[Any, Any, Outcome]) -> None:
         """Start the task of this run, in the running loop."""
-        loop = asyncio.get_running_loop()
-        self._ended = loop.create_future()
-        self._task = loop.create_task(work)
+        self._task = asyncio.get_running_loop().create_task(self._worked(work))
         self._task.add_done_callback(self._finish)
 
+    async def _worked(self, work: Coroutine[Any, Any, Outcome]) -> Outcome:
+        """The task. Whoever waits is told by it, not in a later turn of the loop."""
+        outcome = await work
+        self._end(outcome)
+        return outcome
+
+    def _end(self, outcome: Outcome) -> None:
+        """The one outcome: what comes later changes nothing."""
+        if self._outcome is not None:
+            return
+        self._outcome = outcome
+        for waiter in self._waiting:
+            if not waiter.done():
+                waiter.set_result(outcome)
+        for call in self._then:
+            call()
+
     def _finish(self, task: asyncio.Task[Outcome]) -> None:
-        """The one end: the outcome is set, and no event follows."""
-        assert self._ended is not None
+        """Its task has ended: no event follows."""
         if self._grace is not None:
             self._grace.cancel()
-        if not self._ended.done():
-            if task.cancelled():
-                reason = self.cancelled or "the event loop ended"
-                self._ended.set_result(Faulted(FaultKind.CANCELLED, reason, {}, self.spent))
-            else:
-                self._ended.set_result(task.result())
+        if task.cancelled():
+            self._end(Faulted(FaultKind.CANCELLED, self.cancelled or "the event loop ended", {}, self.spent))
         for feed in self._feeds:
             feed.close()
 
     def _abandon(self) -> None:
         """What was told to stop did not: the run ends without it."""
-        assert self._ended is not None
-        if not self._ended.done():
-            message = f"{self.cancelled}; something did not stop within {GRACE:g} s"
-            self._ended.set_result(Faulted(FaultKind.CANCELLED, message, {"abandoned": True}, self.spent))
+        message = f"{self.cancelled}; something did not stop within {GRACE:g} s"
+        self._end(Faulted(FaultKind.CANCELLED, message, {"abandoned": True}, self.spent))
 
     def emit(self, event: Event) -> None:
         """Tell an event. A listener that fails changes nothing; ask `listening` before making one."""

@@ -24,6 +24,7 @@ from ael.project.deployment import Deployment
 from ael.project.program import Opened, open_program
 from ael.run.bindings import system_user
 from ael.server.caller import Caller, Callers
+from ael.server.garbage import settle
 from ael.server.gate import Gate
 from ael.server.listener import serve
 from ael.server.methods import Exposed, method_of
@@ -86,6 +87,8 @@ async def _serve(told: Told, said: int) -> None:
     async with host:
         served = attach(host, found, listen, Gate(listen.concurrent, listen.queue), trusts=True)
         guard = guard_of(served, listen, _Own(told.token), Caller(system_user()), frozenset({"localhost"}))
+
+        settle()
 
         def ready() -> None:
             os.write(said, b"ready\n")

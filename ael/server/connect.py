@@ -8,12 +8,12 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from time import monotonic
 
 from ael.net.decompress import decoder_for
 from ael.net.failure import NetError, NetKind
 from ael.run.ports import Clock
+from ael.server.connection import LEFT, Leaving
 from ael.server.dispatch import Dispatch, Incoming, Reply
 from ael.server.ending import RETRY_AFTER, fault
 from ael.server.guard import Guard, Receive, Refused, Scope, Send, headers_of, preflight
@@ -97,7 +97,7 @@ class Connect:
             if wanted(headers):
                 reply = await self._streamed(method, request, scope, receive, send)
             else:
-                reply = await self._followed(request, receive)
+                reply = await self._followed(request, scope)
                 if reply is not None:
                     await _send(send, *_answer(method, reply))
         finally:
@@ -118,19 +118,19 @@ class Connect:
                 await stream.end(value_event(reply, body) if status == 200 else error_event(reply, status, body))
         return reply
 
-    async def _followed(self, request: Incoming, receive: Receive) -> Reply | None:
+    async def _followed(self, request: Incoming, scope: Scope) -> Reply | None:
         """The reply; None when the client went away before it was there, which gives the call up."""
-        call = asyncio.ensure_future(self._dispatch.call(request))
-        gone = asyncio.ensure_future(_left(receive))
+        task = asyncio.current_task()
+        assert task is not None
+        leaving: Leaving = scope[LEFT]
         try:
-            await asyncio.wait({call, gone}, return_when=asyncio.FIRST_COMPLETED)
-            return call.result() if call.done() else None
-        finally:
-            for task in (call, gone):
-                if not task.done():
-                    task.cancel()
-                    with suppress(asyncio.CancelledError):
-                        await task
+            with leaving.cancels(task):
+                return await self._dispatch.call(request)
+        except asyncio.CancelledError:
+            if not leaving.gone:
+                raise
+            task.uncancel()
+            return None
 
 
 Answer = tuple[int, bytes, tuple[tuple[str, str], ...]]
@@ -209,12 +209,6 @@ def _unpacked(headers: Mapping[str, list[str]], body: bytes, most: int) -> bytes
     if not decoder.finished:
         raise Refused(400, "the body's compression is not whole")
     return data
-
-
-async def _left(receive: Receive) -> None:
-    """Wait until the client goes away: after its body it says nothing else."""
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 async def _send(send: Send, status: int, body: bytes, headers: tuple[tuple[str, str], ...]) -> None:

@@ -1,9 +1,12 @@
-"""A connection of the HTTP server with limits that uvicorn has not: how large and how slow the head of a request may be, and a word in the
-protocol's own form for those that are too many."""
+"""A connection of the HTTP server with what uvicorn has not: limits of how large and how slow the head of a request may be, a word in the
+protocol's own form for those that are too many, a word to whoever answers when the client is gone, and answers that leave in one piece.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
@@ -13,6 +16,8 @@ ABORT = "ael.abort"
 """Key of an ASGI scope: cuts the connection at once, whatever is still to be sent."""
 CROWDED = "ael.crowded"
 """Key of an ASGI scope: how many connections are open, where that is more than the server takes."""
+LEFT = "ael.left"
+"""Key of an ASGI scope: the `Leaving` of its client."""
 MAX_HEAD = 64 * 1024
 _BEYOND = 2
 """So many times the connections that it takes are there to be told so; more are closed without a word."""
@@ -29,10 +34,11 @@ class Connection(HttpToolsProtocol):
         self._most, self.limit_concurrency = self.limit_concurrency, None
         self._head = 0
         self._timer: asyncio.TimerHandle | None = None
+        self._leaving = Leaving()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """A client came: its first head is due."""
-        super().connection_made(transport)
+        super().connection_made(cast("asyncio.Transport", Joined(transport, self.loop)))
         self._due()
         if self._most is not None and len(self.connections) > _BEYOND * self._most:
             transport.abort()
@@ -42,6 +48,7 @@ class Connection(HttpToolsProtocol):
         super().on_message_begin()
         scope = cast("dict[str, Any]", self.scope)
         scope[ABORT] = self.transport.abort
+        scope[LEFT] = self._leaving
         if self._most is not None and len(self.connections) > self._most:
             scope[CROWDED] = len(self.connections)
 
@@ -66,6 +73,7 @@ class Connection(HttpToolsProtocol):
         """The client is gone."""
         self._settle()
         super().connection_lost(exc)
+        self._leaving.leave()
 
     def _due(self) -> None:
         self._timer = self.loop.call_later(self.head_seconds, self.transport.close)
@@ -74,3 +82,66 @@ class Connection(HttpToolsProtocol):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+
+class Leaving:
+    """Tells whoever answers a client that it has gone: cheaper than a task that waits for it."""
+
+    __slots__ = ("_then", "gone")
+
+    def __init__(self) -> None:
+        self.gone = False
+        self._then: Callable[[], object] | None = None
+
+    def leave(self) -> None:
+        """The client is gone."""
+        self.gone = True
+        if self._then is not None:
+            self._then()
+
+    @contextmanager
+    def cancels(self, task: asyncio.Task[Any]) -> Iterator[None]:
+        """Cancel the task when the client goes before the block has ended; the block is entered by that task."""
+        self._then = task.cancel
+        try:
+            if self.gone:
+                task.cancel()
+            yield
+        finally:
+            self._then = None
+
+
+class Joined:
+    """A transport that sends two things which are written in one turn of the event loop together: a head and its body, in one call."""
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport = transport
+        self._loop = loop
+        self._held: bytes | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        """Send it: the first at the loop's next turn, or with the second."""
+        if self._held is None:
+            self._held = data
+            self._loop.call_soon(self._flush)
+        else:
+            held, self._held = self._held, None
+            self._transport.write(held + data)
+
+    def close(self) -> None:
+        """Close when everything is sent."""
+        self._flush()
+        self._transport.close()
+
+    def abort(self) -> None:
+        """Close at once, and send nothing more."""
+        self._held = None
+        self._transport.abort()
+
+    def _flush(self) -> None:
+        if self._held is not None:
+            held, self._held = self._held, None
+            self._transport.write(held)

@@ -12,6 +12,7 @@ import sys
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from ael.durable.execute import Execution, Taken
 from ael.host import Host
@@ -100,7 +101,7 @@ class _Flight:
             if self.waiting == 0 and not self.done.done():
                 self.given_up = True
                 if self.run is not None:
-                    self.run.cancel("the client went away")
+                    self.run.cancel(GONE)
 
     def began(self, run: Run) -> Run:
         """Its run began, for whoever still waits."""
@@ -108,7 +109,7 @@ class _Flight:
         for follower in self.followers:
             run.follow(follower)
         if self.given_up:
-            run.cancel("the client went away")
+            run.cancel(GONE)
         return run
 
 
@@ -128,12 +129,14 @@ class Dispatch:
         """Masks secrets in what is told of calls."""
         self._known: OrderedDict[tuple[str, str, str], _Flight] = OrderedDict()
         self._flights: set[_Flight] = set()
+        self._runs: set[Run] = set()
+        """Of the calls without a key."""
         self.draining = False
 
     @property
     def in_flight(self) -> int:
         """Calls that have not ended."""
-        return len(self._flights)
+        return len(self._flights) + len(self._runs)
 
     async def call(self, request: Incoming) -> Reply:
         """Make the call, or join the one that is made. Cancelling the waiter gives it up. Never raises for what a run does."""
@@ -143,6 +146,8 @@ class Dispatch:
             given = decoded(self._host.engine.input(request.method.entry), request.body)
         except DecodeError as error:
             return _refused(FaultKind.BAD_ARGUMENTS, f"the arguments do not fit: {error.text}", final=True)
+        if request.key is None:
+            return await self._enter(request) or await self._alone(request, given)
         while True:
             known = self._known.get(_name(request))
             if known is not None and (known.input.digest, known.request.method) != (given.digest, request.method):
@@ -166,13 +171,20 @@ class Dispatch:
         """Let the calls in flight end by themselves for the drain's time, then cancel them, and wait until their replies are there."""
         self.draining = True
         seconds = self._listen.drain / 1000
-        if self._flights:
-            await asyncio.wait({flight.done for flight in self._flights}, timeout=seconds)
-        for flight in self._flights:
-            if flight.run is not None:
-                flight.run.cancel(ENDING)
-        if self._flights:
-            await asyncio.wait({flight.done for flight in self._flights}, timeout=seconds)
+        await self._ended(seconds)
+        for run in [*self._runs, *(flight.run for flight in self._flights)]:
+            if run is not None:
+                run.cancel(ENDING)
+        await self._ended(seconds)
+
+    async def _ended(self, seconds: float) -> None:
+        """Wait until no call is in flight, for at most so many seconds."""
+        runs = [asyncio.ensure_future(run.outcome()) for run in self._runs]
+        calls: set[asyncio.Future[Any]] = {*runs, *(flight.done for flight in self._flights)}
+        if calls:
+            await asyncio.wait(calls, timeout=seconds)
+        for waiting in runs:
+            waiting.cancel()
 
     # --- one call -----------------------------------------------------------------------------------------------------
 
@@ -188,16 +200,42 @@ class Dispatch:
             self._gate.leave(request.caller)
         return _refused(FaultKind.UNAVAILABLE, ENDING, retry_after=RETRY_AFTER, began=False)
 
+    async def _alone(self, request: Incoming, given: Input) -> Reply:
+        """A call without a key, which nobody else can join: made in the task of whoever waits for it, and given up with it."""
+        options = self._options(request, None)
+        try:
+            run = self._host.engine.start(request.method.entry, given, options)
+        except Exception as error:
+            self._gate.leave(request.caller)
+            return _failed(request, error)
+        self._runs.add(run)
+        # Its place is taken until the run has really ended, also where nobody waits any more.
+        run.when_ended(lambda: self._end(run, request))
+        if request.follower is not None:
+            run.follow(request.follower)
+        try:
+            outcome = await run.outcome()
+        except asyncio.CancelledError:
+            run.cancel(GONE)
+            raise
+        try:
+            return self._reply(request, run.id, to_json(outcome), run.seen, options.attempts)
+        except Exception as error:
+            return _failed(request, error)
+
+    def _end(self, run: Run, request: Incoming) -> None:
+        self._runs.discard(run)
+        self._gate.leave(request.caller)
+
     def _begin(self, request: Incoming, given: Input, attempt: int) -> _Flight:
         flight = _Flight(request, given, attempt)
         flight.done = asyncio.ensure_future(self._made(flight))
         self._flights.add(flight)
         flight.done.add_done_callback(lambda _: self._land(flight))
-        if request.key is not None:
-            self._known[_name(request)] = flight
-            self._known.move_to_end(_name(request))
-            while len(self._known) > KEPT and next(iter(self._known.values())).done.done():
-                self._known.popitem(last=False)
+        self._known[_name(request)] = flight
+        self._known.move_to_end(_name(request))
+        while len(self._known) > KEPT and next(iter(self._known.values())).done.done():
+            self._known.popitem(last=False)
         return flight
 
     def _land(self, flight: _Flight) -> None:
@@ -208,20 +246,15 @@ class Dispatch:
         """One run of the call, or its record."""
         request = flight.request
         try:
-            if self._execution is not None and request.key is not None:
-                return await self._kept(self._execution, flight, request.key)
-            options = self._options(request, None if request.key is None else _run_id(request, flight.attempt))
+            if self._execution is not None:
+                return await self._kept(self._execution, flight)
+            options = self._options(request, _run_id(request, flight.attempt))
             run = flight.began(self._host.engine.start(request.method.entry, flight.input, options))
             return self._reply(request, run.id, to_json(await run.outcome()), run.seen, options.attempts)
-        except StoreError as error:
-            print(f"ael serve: {error}", file=sys.stderr)
-            return _refused(FaultKind.UNAVAILABLE, "the store of runs cannot be used", retry_after=RETRY_AFTER)
         except Exception as error:
-            # A defect of this server ends the call, and is no answer that the key would give for ever.
-            print(f"ael serve: a call of {request.method.entry} failed inside: {type(error).__name__}", file=sys.stderr)
-            return _refused(FaultKind.CRASHED, "something inside the server failed")
+            return _failed(request, error)
 
-    async def _kept(self, execution: Execution, flight: _Flight, key: str) -> Reply:
+    async def _kept(self, execution: Execution, flight: _Flight) -> Reply:
         """The run for a key over the store that all servers of the deployment share. Raises `StoreError`."""
         request, store = flight.request, execution.store
         while flight.attempt <= MOST_ATTEMPTS:
@@ -243,7 +276,7 @@ class Dispatch:
                 if held is None:
                     # Another server, or a worker, has it now.
                     if flight.given_up:
-                        return _refused(FaultKind.UNAVAILABLE, "the client went away", retry_after=RETRY_AFTER)
+                        return _refused(FaultKind.UNAVAILABLE, GONE, retry_after=RETRY_AFTER)
                     await asyncio.sleep(_POLL)
                     continue
             run = flight.began(execution.start(held, options if row is None else None, flight.input if row is None else None))
@@ -298,10 +331,20 @@ class Dispatch:
 
 ANOTHER = "this key names another call: a key is for one request alone"
 ENDING = "the server is shutting down"
+GONE = "the client went away"
 
 
 def _refused(kind: FaultKind, message: str, **details: object) -> Reply:
     return Reply(fault(kind, message, **details))
+
+
+def _failed(request: Incoming, error: Exception) -> Reply:
+    """A call that this server could not make. A defect of it is no answer that the key would give for ever."""
+    if isinstance(error, StoreError):
+        print(f"ael serve: {error}", file=sys.stderr)
+        return _refused(FaultKind.UNAVAILABLE, "the store of runs cannot be used", retry_after=RETRY_AFTER)
+    print(f"ael serve: a call of {request.method.entry} failed inside: {type(error).__name__}", file=sys.stderr)
+    return _refused(FaultKind.CRASHED, "something inside the server failed")
 
 
 def _layer(request: Incoming) -> Layer | None:

@@ -7,13 +7,14 @@ take the answer of the first: so a body is read here, within its size and time, 
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, cast
 
 from ael.project.serving import Listen
+from ael.run.clock import SystemClock
+from ael.run.deadline import Deadline, Expired, Within
 from ael.server.caller import Caller, Callers
 from ael.server.connection import CROWDED
 from ael.types.json import JsonError, read
@@ -29,6 +30,7 @@ PATH = "/mcp"
 BODY_SECONDS = 20.0
 """How long a whole request body may take to arrive."""
 _PARSE_ERROR, _INVALID_REQUEST = -32700, -32600
+_CLOCK = SystemClock()
 _REALM = 'Bearer realm="ael"'
 _LATER = (("connection", "close"), ("retry-after", "1"))
 _DEPTH = Limits(depth=MAX_DEPTH)
@@ -173,21 +175,29 @@ class Guard:
         declared = headers.get("content-length", [""])[0]
         if declared.isdecimal() and int(declared) > limit:
             raise Refused(413, f"a request has at most {limit:,} bytes", close)
-        parts = bytearray()
         try:
-            async with asyncio.timeout(self.body_seconds):
-                more = True
-                while more:
-                    message = await receive()
-                    if message["type"] != "http.request":
-                        raise Refused(400, "the request ended before its body", close)
-                    parts += message.get("body", b"")
-                    if len(parts) > limit:
-                        raise Refused(413, f"a request has at most {limit:,} bytes", close)
-                    more = message.get("more_body", False)
-        except TimeoutError:
+            within = Deadline(_CLOCK, self.body_seconds, "the body")
+            return cast("bytes", await Within(self._whole(receive), within))
+        except Expired:
             raise Refused(408, f"the request's body did not come within {self.body_seconds:g} s", close) from None
-        return bytes(parts)
+
+    async def _whole(self, receive: Receive) -> bytes:
+        """All of a body. Raises `Refused`."""
+        close = (("connection", "close"),)
+        parts: list[bytes] = []
+        size = 0
+        more = True
+        while more:
+            message = await receive()
+            if message["type"] != "http.request":
+                raise Refused(400, "the request ended before its body", close)
+            part = message.get("body", b"")
+            parts.append(part)
+            size += len(part)
+            if size > self.listen.body:
+                raise Refused(413, f"a request has at most {self.listen.body:,} bytes", close)
+            more = message.get("more_body", False)
+        return b"".join(parts)
 
     async def _post(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
         try:

@@ -19,6 +19,7 @@ from ael.server.approval import KeptApprover, ServedApprover
 from ael.server.caller import Caller, Callers, local_caller, refuse_local
 from ael.server.calls import Calls
 from ael.server.exposure import described, expose
+from ael.server.garbage import settle
 from ael.server.kept import KeptCalls
 from ael.server.listener import bind, certified, probed
 from ael.server.memory import MemoryCalls
@@ -115,6 +116,7 @@ def serve(
     tell(service.host, where.host, service.listen)
     for line in (*described(service.protocol.tools, opened.program), *service.methods):
         print(f"ael serve: {line}", file=sys.stderr)
+    settle()
     if where.host is None or bound is None:
         return asyncio.run(_stdio(service))
     return asyncio.run(_http(service, bound, where.host, connect, rpc))

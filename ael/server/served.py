@@ -23,6 +23,7 @@ from ael.project.tenants import at_once
 from ael.server.caller import Caller, Callers, local_caller, refuse_local
 from ael.server.connect import Connect, Front
 from ael.server.dispatch import Dispatch
+from ael.server.garbage import settle
 from ael.server.gate import Gate
 from ael.server.guard import Guard, Receive, Refused, Scope, Send
 from ael.server.listener import bind, certified, names_of, probed, serve, shown
@@ -180,6 +181,7 @@ def serve_alone(opened: Opened, host: str, port: int | None, chosen: Sequence[st
     tell(alone.served.host, host, alone.listen)
     for line in described(alone.found):
         print(f"ael serve: {line}", file=sys.stderr)
+    settle()
     return asyncio.run(_alone(alone, bound, host, rpc))
 
 

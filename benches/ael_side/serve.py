@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ael.diagnostics.diagnostic import Bag
 from ael.project.program import open_program
+from ael.server.garbage import settle
 from ael.server.listener import bind
 from ael.server.served import Alone, prepare
 from ael.server.stop import Stop
@@ -27,7 +28,9 @@ def main(folder: str) -> None:
     bag = Bag()
     opened = open_program(Path(folder), bag)
     assert opened is not None, [problem.message for problem in bag.sorted()]
-    asyncio.run(serve(prepare(opened)))
+    alone = prepare(opened)
+    settle()
+    asyncio.run(serve(alone))
 
 
 if __name__ == "__main__":

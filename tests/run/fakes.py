@@ -173,6 +173,9 @@ class FakeClock:
         self._count += 1
         timer = _Timer(when, self._count, callback)
         self._timers.append(timer)
+        if when <= self._monotonic:
+            # As with any loop: what is late already comes in a moment.
+            asyncio.get_running_loop().call_soon(self.advance, 0.0)
         return timer
 
     def advance(self, seconds: float) -> None:
