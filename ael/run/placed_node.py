@@ -89,11 +89,11 @@ class _Visit(CallPlan):
 
     def body(self, scope: Scope, path: str, depth: int, step: Step, arguments: dict[str, object]) -> Coroutine[Any, Any, object]:
         form = self.input.value.encode(arguments)
-        # The other side knows nothing of who refuses what here: it is told what is left.
-        grants = tuple([name for name in self._grants if scope.rights.refusal(name) is None])
         resend = not self.repeat.can_be_uncertain
 
         def hand_over() -> Coroutine[Any, Any, object]:
+            # The other side knows nothing of who refuses what here: it is told what is left, each time.
+            grants = tuple([name for name in self._grants if scope.rights.refusal(name) is None])
             return self._call.run(self._placement, scope, step, form, None, resend=resend, grants=grants)
 
         if not self._delivers:

@@ -120,7 +120,9 @@ class _Method:
             # Told in AEL's words: a code of gRPC alone would leave open whether it was done.
             work.close()
             message = f"{guard.exchanges} calls are open, as many as the server takes"
-            return await _ended(context, Reply(_fault(FaultKind.UNAVAILABLE, message, retry_after=RETRY_AFTER)), long=True)
+            return await _ended(
+                context, Reply(_fault(FaultKind.UNAVAILABLE, message, retry_after=RETRY_AFTER, began=False)), long=True
+            )
         guard.exchanges += 1
         try:
             return await work
@@ -175,6 +177,7 @@ class _Method:
             for task in (call, pump):
                 task.cancel()
             await asyncio.gather(call, pump, return_exceptions=True)
+            watch.take()
         return b""
 
     async def _admitted(self, request: bytes, context: Context, began: float) -> Incoming:
