@@ -54,13 +54,25 @@ def _installation() -> list[tuple[str, str]]:
     return found
 
 
+_EXTRAS = {
+    "serve": ("`ael serve` and processes", ("mcp", "uvicorn")),
+    "grpc": ("gRPC", ("grpc", "grpc_health", "grpc_reflection")),
+    "postgres": ("PostgreSQL", ("psycopg",)),
+    "nats": ("NATS", ("nats",)),
+    "otel": ("OpenTelemetry", ("opentelemetry",)),
+    "oauth": ("private keys for MCP servers", ("jwt", "cryptography")),
+    "keyring": ("the keyring of the system", ("keyring",)),
+    "local": ("local models", ("xllamacpp",)),
+}
+"""By the extra of the package, what it is for and the modules that it brings."""
+
+
 def _optional() -> list[tuple[str, str]]:
-    there = find_spec("xllamacpp") is not None
-    return [
-        (_OK, "local models: the engine is there")
-        if there
-        else (_NO, "local models: `pip install 'ael-lang[local]'` brings the engine")
-    ]
+    found = []
+    for extra, (what, modules) in _EXTRAS.items():
+        there = all(find_spec(module) is not None for module in modules)
+        found.append((_OK, f"{what}: there") if there else (_NO, f"{what}: `pip install 'ael-lang[{extra}]'` brings it"))
+    return found
 
 
 def _keys() -> list[tuple[str, str]]:

@@ -6,12 +6,14 @@ import json
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
 from ael import __version__
+from ael.cli import doctor
 from ael.cli.main import COMMANDS
 from ael.diagnostics.codes import TITLES
 from ael.models.weights import KNOWN, WeightsError
@@ -19,6 +21,7 @@ from ael.project.shipped import shipped
 from tests.cli.conftest import Ael, clean_environment
 from tests.cli.mcp_desk import desk
 
+ROOT = Path(__file__).resolve().parents[2]
 GOOD = 'node main() -> Int {\n  1\n}\n\ntest "one is one" {\n  assert main() == 1\n}\n'
 
 
@@ -242,6 +245,16 @@ def test_doctor(ael: Ael, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "OPENAI_API_KEY is not set" in ended.out
     assert "sk-very-secret" not in ended.out
     assert "the program here checks (1 module)" in ended.out
+
+
+def test_doctor_knows_every_extra_of_the_package(ael: Ael, monkeypatch: pytest.MonkeyPatch) -> None:
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    assert sorted(doctor._EXTRAS) == sorted(declared.keys() - {"dev"})
+    assert "  ok  gRPC: there\n" in ael("doctor").out
+    monkeypatch.setattr(doctor, "find_spec", lambda name: None if name == "grpc_health" else object())
+    told = ael("doctor").out
+    assert "  --  gRPC: `pip install 'ael-lang[grpc]'` brings it\n" in told
+    assert "  ok  PostgreSQL: there\n" in told
 
 
 def test_doctor_of_a_broken_program_and_of_none(ael: Ael) -> None:
