@@ -113,11 +113,20 @@ def _watch(args: argparse.Namespace) -> int:
         time.sleep(_PAUSE)
 
 
+def _around(folders: list[Path]) -> set[Path]:
+    """The packs that the packs in the folders depend on."""
+    # What follows dependencies is loaded where somebody watches.
+    from ael.project.packs import pack_folders
+
+    return pack_folders(folders)
+
+
 def _state(paths: Iterable[Path]) -> dict[Path, tuple[int, int]]:
     """The files that are looked at, with what shows that they changed. A file that goes away meanwhile is not there."""
     found: dict[Path, tuple[int, int]] = {}
-    for path in paths:
-        for file in source_files(path if path.is_dir() else path.resolve().parent):
+    folders = [path if path.is_dir() else path.resolve().parent for path in paths]
+    for folder in (*folders, *_around(folders)):
+        for file in source_files(folder):
             try:
                 status = file.stat()
             except OSError:

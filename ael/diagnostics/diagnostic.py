@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import Enum
 
-from ael.data import dataclass, field
+from ael.data import dataclass, field, replace
 from ael.source import Source, Span
 
 
@@ -88,16 +88,20 @@ class Bag:
         self.add(Diagnostic(code, message, Place(source, span), severity, labels, notes, fix))
 
     def add(self, diagnostic: Diagnostic) -> None:
-        """Add a finished diagnostic, once."""
+        """Add a finished diagnostic, once: the first one, unless only a later one has a fix."""
         key = (diagnostic.code, diagnostic.place.source.name, diagnostic.place.span)
-        self._found.setdefault(key, diagnostic)
+        first = self._found.get(key)
+        if first is None or (first.fix is None and diagnostic.fix is not None):
+            self._found[key] = diagnostic
 
     def hush(self, sources: Iterable[Source]) -> None:
-        """Forget the warnings about some sources: they are for those who can change them."""
+        """Forget the warnings about some sources, and every fix that would change them: they are for those whose sources they are."""
         names = {source.name for source in sources}
         for key, found in list(self._found.items()):
             if key[1] in names and found.severity is Severity.WARNING:
                 del self._found[key]
+            elif found.fix is not None and any(edit.place.source.name in names for edit in found.fix.edits):
+                self._found[key] = replace(found, fix=None)
 
     def told(self, source: Source, span: Span) -> bool:
         """Whether something is reported of exactly this place already, so that what follows from it need not be."""

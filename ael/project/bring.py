@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from ael.check.packs import ALONE, PackFacts, Packs
+from ael.check.packs import PackFacts, Packs
 from ael.data import dataclass, replace
 from ael.diagnostics.diagnostic import Bag, Severity
 from ael.project.content import MAX_FILES, PackPin, digest, files
@@ -28,10 +28,11 @@ class Brought:
         """What its `pack.ael` says."""
         return self.resolved.pack
 
-    def sealed(self, texts: Iterable[Source]) -> Brought:
-        """The pack, those of the text files `texts` that are in it counted as a part of its content."""
+    def sealed(self, texts: Mapping[tuple[str, str], Source]) -> Brought:
+        """The pack, the text files that its modules read instructions from (by module and path) counted as a part of its content."""
         root = self.pack.root
-        own = {text.path.resolve(): text for text in texts if text.path is not None and text.path.resolve().is_relative_to(root)}
+        ours = (text for (module, _), text in texts.items() if module.startswith(f"{self.pack.name}/"))
+        own = {text.path.resolve(): text for text in ours if text.path is not None}
         return replace(self, now=replace(self.now, sha256=digest(root, {**self.sources, **own})))
 
     def modules(self) -> Iterator[tuple[str, Source]]:
@@ -42,17 +43,13 @@ class Brought:
                 yield f"{self.pack.name}/{name}", source
 
 
-def bring(program: Pack | None, bag: Bag) -> dict[str, Brought]:
+def bring(program: Pack, bag: Bag) -> dict[str, Brought]:
     """The packs that a program depends on, by name, each read whole. Problems go to the bag."""
-    if program is None or not program.depends:
-        return {}
     return {name: _read(resolved, bag) for name, resolved in resolve_packs(program, bag).items()}
 
 
-def facts(program: Pack | None, brought: Mapping[str, Brought]) -> Packs:
+def facts(program: Pack, brought: Mapping[str, Brought]) -> Packs:
     """What the check has to know of the packs."""
-    if program is None or not program.depends:
-        return ALONE
     packs = {"": program, **{name: one.pack for name, one in brought.items()}}
     return {name: PackFacts(frozenset(line.name for line in pack.depends), pack.externs) for name, pack in packs.items()}
 

@@ -19,7 +19,6 @@ from typing import Any
 from ael import __version__
 from ael.data import dataclass
 from ael.diagnostics.diagnostic import Diagnostic, Edit, Fix, Label, Place, Severity
-from ael.project import content
 from ael.project.part import Summary
 from ael.project.shown import shown
 from ael.source import Source, SourceError, Span, read
@@ -49,6 +48,9 @@ class PackFiles:
                         return False
                 except distributions.NotInstalled:
                     return False
+        # What looks through packs is loaded for programs that depend on some.
+        from ael.project import content
+
         return frozenset(file for _, root, _ in self.roots for file in content.files(root)) == self.files
 
 

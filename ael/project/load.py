@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-from ael.check.packs import Packs, absent, pack_of, private, resolve
+from ael.check.packs import ALONE, Packs, absent, pack_of, private, resolve
 from ael.data import dataclass
 from ael.diagnostics.diagnostic import Bag, Label, Place
-from ael.project.bring import Brought, bring, compare, facts
 from ael.project.pack import FILE as PACK_FILE
 from ael.project.pack import OPTIONAL_PACKAGES, Pack, find_root, load_pack, report_unreadable
 from ael.project.shipped import shipped
@@ -20,6 +20,10 @@ from ael.syntax import nodes as n
 from ael.syntax.parse import parse_module
 from ael.types.pin import FILE as LOCK_FILE
 from ael.types.pin import Pins
+
+if TYPE_CHECKING:
+    # What follows dependencies is loaded for packs that have some.
+    from ael.project.bring import Brought
 
 __all__ = ["MAX_MODULES", "Project", "entry_file", "load_packs", "load_project", "module_name", "shown"]
 
@@ -32,7 +36,8 @@ class Project:
     """A program's parsed modules. `root` is the folder that module names are relative to.
 
     `lock` is where the definitions of its MCP servers and its packs are pinned (None: it has neither), `pins` what stands there of servers.
-    `texts` are the files that instructions are read from, by module and path as written; `packs` the packs that it depends on.
+    `texts` are the files that instructions are read from, by module and path as written; `packs` the packs that it depends on, and `facts`
+    what the check has to know of them.
     """
 
     root: Path
@@ -43,11 +48,7 @@ class Project:
     pins: Pins = MappingProxyType({})
     texts: Mapping[tuple[str, str], Source] = MappingProxyType({})
     packs: Mapping[str, Brought] = MappingProxyType({})
-
-    @property
-    def facts(self) -> Packs:
-        """What the check has to know of the packs."""
-        return facts(self.pack, self.packs)
+    facts: Packs = ALONE
 
     def own(self, module: str) -> bool:
         """Whether a module is of the program's own pack."""
@@ -75,32 +76,44 @@ def load_project(path: Path, bag: Bag, others: Sequence[Path] = ()) -> Project |
     pack = load_pack(pack_root, shown(pack_root / PACK_FILE), bag) if pack_root is not None else None
     root = pack_root or folder
     main = module_name(file.resolve(), root)
-    packs = bring(pack, bag)
-    loader = _Loader(root, bag, pack, packs)
+    packs, facts = _bring(pack, bag)
+    loader = _Loader(root, bag, pack, packs, facts)
     loader.begin(main, source)
     for other in others:
         loader.module(other)
     texts = read_texts(loader.modules, bag)
-    packs = {name: one.sealed(texts.values()) for name, one in packs.items()}
+    packs = {name: one.sealed(texts) for name, one in packs.items()}
     servers = any(isinstance(d, n.McpDecl) for tree in loader.modules.values() for d in tree.declarations)
     lock = root / LOCK_FILE if servers or packs else None
     pins: Pins = MappingProxyType({})
-    if lock is not None:
+    if packs and lock is not None:
+        from ael.project.bring import compare
+
         compare(packs, lock, bag)
     if lock is not None and servers:
         # The reader of JSON is loaded for programs that have servers alone.
         from ael.project.lock import read_lock
 
         pins = read_lock(lock, shown(lock), bag)
-    return Project(root, pack, main, loader.modules, lock, pins, texts, packs)
+    return Project(root, pack, main, loader.modules, lock, pins, texts, packs, facts)
+
+
+def _bring(pack: Pack | None, bag: Bag) -> tuple[Mapping[str, Brought], Packs]:
+    """The packs that a pack depends on, with what the check has to know of them."""
+    if pack is None or not pack.depends:
+        return {}, ALONE
+    from ael.project.bring import bring, facts
+
+    packs = bring(pack, bag)
+    return packs, facts(pack, packs)
 
 
 def load_packs(pack: Pack, bag: Bag) -> dict[str, Brought]:
     """The packs that a pack depends on, by name, as they are now. Problems go to the bag."""
-    packs = bring(pack, bag)
+    packs, _ = _bring(pack, bag)
     modules = {name: parse_module(source, bag) for one in packs.values() for name, source in one.modules()}
     texts = read_texts(modules, bag)
-    return {name: one.sealed(texts.values()) for name, one in packs.items()}
+    return {name: one.sealed(texts) for name, one in packs.items()}
 
 
 def module_name(file: Path, root: Path) -> str:
@@ -109,12 +122,12 @@ def module_name(file: Path, root: Path) -> str:
 
 
 class _Loader:
-    def __init__(self, root: Path, bag: Bag, pack: Pack | None, packs: Mapping[str, Brought]) -> None:
+    def __init__(self, root: Path, bag: Bag, pack: Pack | None, packs: Mapping[str, Brought], facts: Packs) -> None:
         self.root = root.resolve()
         self.bag = bag
         self.pack = pack
         self.packs = packs
-        self.facts = facts(pack, packs)
+        self.facts = facts
         self.modules: dict[str, n.Module] = {}
         self._open: list[str] = []
 

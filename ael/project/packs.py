@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ael.data import dataclass, field
 from ael.diagnostics.diagnostic import Bag, Label, Place
-from ael.project.pack import FILE, RESERVED, Dependency, Pack, load_pack
+from ael.project.pack import FILE, RESERVED, Dependency, Pack, find_root, load_pack
 from ael.project.shown import shown
 
 MAX_PACKS = 200
@@ -67,6 +67,20 @@ def resolve_packs(program: Pack, bag: Bag) -> dict[str, Resolved]:
     if not program.depends:
         return {}
     return _Resolver(program, bag).resolve()
+
+
+def pack_folders(folders: Iterable[Path]) -> set[Path]:
+    """The folders of the packs that the packs at `folders` (or around or below them) depend on; what is wrong with any is left out."""
+    found: set[Path] = set()
+    for folder in folders:
+        roots = {
+            root for root in (find_root(folder.resolve()), *(file.parent for file in folder.rglob(FILE))) if root is not None
+        }
+        for root in roots:
+            pack = load_pack(root.resolve(), FILE, Bag())
+            if pack is not None:
+                found |= {one.pack.root for one in resolve_packs(pack, Bag()).values()}
+    return found
 
 
 def chains(program: Pack, packs: Mapping[str, Resolved], name: str, *, most: int = 20) -> list[list[Asked]]:

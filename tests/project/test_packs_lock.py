@@ -253,3 +253,24 @@ def test_what_was_cached_of_the_desk_does_not_hide_the_pack_itself(tmp_path: Pat
         check_paths([tmp_path], bag, CheckCache(tmp_path / "cache"))
         assert [d.code for d in bag.sorted()] == ["AEL1101"]
         assert count.checked == checked
+
+
+def test_a_program_inside_of_the_folder_of_what_it_depends_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the program reads is no part of the pack around it."""
+    inner = {
+        "shop/pack.ael": pack("shop"),
+        "shop/main.ael": "pub fn one() -> Int {\n  1\n}\n",
+        "shop/desk/pack.ael": pack("desk", "1", 'depends shop "1" from ".."'),
+        "shop/desk/main.ael": (
+            'use shop.{one}\n\npub skill rules {\n  version "1.0"\n  instructions from "rules.md"\n}\n\nnode main() -> Int {\n  one()\n}\n'
+        ),
+        "shop/desk/rules.md": "Be kind.",
+    }
+    write(tmp_path, inner)
+    monkeypatch.chdir(tmp_path / "shop" / "desk")
+    monkeypatch.setenv("AEL_CACHE", str(tmp_path / "cache"))
+    assert main(["deps", "lock"]) == 0
+    bag = Bag()
+    check_paths([Path()], bag)
+    assert [d.code for d in bag.sorted() if d.code == "AEL0824"] == []
+    assert main(["deps", "lock", "--check"]) == 0
