@@ -1,4 +1,5 @@
-"""What holds for all tests: an interrupt reaches the programs that they start, and a failure is always reported."""
+"""What holds for all tests: an interrupt reaches the programs that they start, a failure is always reported, and the Python modules of a
+pack that a test wrote go with it."""
 
 from __future__ import annotations
 
@@ -6,7 +7,8 @@ import gc
 import signal
 import sys
 import threading
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -25,3 +27,16 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
         return (yield)
     finally:
         gc.enable()
+
+
+@pytest.fixture(autouse=True)
+def _modules_of_packs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A module of the same name that another test writes is another one, which the run time would refuse beside the first."""
+    before, path = set(sys.modules), list(sys.path)
+    yield
+    folder = tmp_path_factory.getbasetemp()
+    for name in sys.modules.keys() - before:
+        file = getattr(sys.modules[name], "__file__", None)
+        if file is not None and Path(file).is_relative_to(folder):
+            del sys.modules[name]
+    sys.path[:] = path
