@@ -257,6 +257,10 @@ class _Placement:
         self._sends = sends
 
     @property
+    def own(self) -> bool:
+        return self._inner.own
+
+    @property
     def keeps(self) -> bool:
         return self._inner.keeps
 

@@ -367,15 +367,18 @@ def _input(name: str) -> str:
 
 
 def _telling(on_event: OnEvent) -> Callable[[str, object], None]:
-    run = ""
+    run, failed = "", False
 
     def told(name: str, data: object) -> None:
-        nonlocal run
+        nonlocal run, failed
         given = data.get("run") if isinstance(data, Mapping) else None
         run = given if isinstance(given, str) else run
         event = heard(name, data, run, lambda path: path)
-        if event is not None:
-            on_event(event)
+        if event is not None and not failed:
+            try:
+                on_event(event)
+            except Exception:  # a function of the user's: that it fails changes nothing, as in a session
+                failed = True
 
     return told
 

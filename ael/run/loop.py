@@ -132,7 +132,7 @@ class Visit:
             try:
                 if waiting is not None:
                     await waiting
-                streaming = Streaming(run, path, plan) if run.listening else None
+                streaming = Streaming(run, path, plan) if run.followed else None
                 asked = await self._talk.ask(path, last, streaming)
                 if streaming is not None:
                     streaming.end()

@@ -99,7 +99,9 @@ class Crossing:
         context = replace(context_of(scope, step, permission, bool), sending=_sending(scope, step), taken_back=_taken_back(step))
         attempts = scope.attempts
         left = None if attempts is None else attempts.left
-        watch = self._watch(scope, step.path.removesuffix(THERE)) if scope.run.listening else None
+        run, watch = scope.run, None
+        if run.followed or (run.listening and placement.own):
+            watch = self._watch(scope, step.path.removesuffix(THERE), own=placement.own)
         call = PlacedCall(self._target, text_of_form(form), resend, self._most, left, scope.run.via, context, grants, watch)
         try:
             answer = await placement.call(call)
@@ -115,7 +117,7 @@ class Crossing:
             scope.seen |= {f"service:{self._short}"}
         return self._value(answer, step, scope.run.world.masker)
 
-    def _watch(self, scope: Scope, path: str) -> Callable[[str, object], None]:
+    def _watch(self, scope: Scope, path: str, *, own: bool) -> Callable[[str, object], None]:
         """Tells what happens inside as this run's own, at the places where it would happen here; what began the call itself is told."""
         run, within = scope.run, f"{self._short}/"
 
@@ -128,7 +130,7 @@ class Crossing:
                 return
             event = heard(name, run.world.masker.value(data), run.id, place)
             if event is not None:
-                run.emit(event)
+                run.emit(event, own=own)
 
         return tell
 

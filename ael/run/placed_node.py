@@ -112,7 +112,7 @@ class _Visit(CallPlan):
 class Gone:
     """Implements `Placement`: a place of which the deployment has no word any more. What was answered there is in the journal."""
 
-    keeps = False
+    own = keeps = False
 
     def __init__(self, short: str) -> None:
         self._short = short

@@ -65,6 +65,10 @@ class Placement(Protocol):
     """
 
     @property
+    def own(self) -> bool:
+        """Whether what runs there is this program's own, in another process of this host: its events are as those of this process."""
+
+    @property
     def keeps(self) -> bool:
         """Whether the other side surely makes a call once for its key and keeps the answer: asking again, after a restart too, does no
         harm, and finds what became of it."""

@@ -43,6 +43,7 @@ class Run:
         "_given_parent",
         "_grace",
         "_interrupted",
+        "_near",
         "_on_event",
         "_outcome",
         "_pending",
@@ -62,6 +63,7 @@ class Run:
         "deadline",
         "draining",
         "entry",
+        "followed",
         "id",
         "inspect",
         "journal",
@@ -139,9 +141,13 @@ class Run:
         self.clean: frozenset[str] | None = None
         self.workers: set[asyncio.Task[None]] = set()
         self.listening = on_event is not None
+        """Whether anybody hears events."""
+        self.followed = self.listening
+        """Whether somebody follows the run, wherever it goes."""
         self.tell = self.tell_budget if self.listening else None
         self._on_event = on_event
         self._feeds: list[Follower] = []
+        self._near: list[Follower] = []
         self._pending: set[asyncio.Future[Any]] = set()
         self.unwritten: asyncio.Future[Any] | None = None
         """The newest record whose commit nobody waits for: commits keep the order, so what came before is written with it."""
@@ -182,11 +188,12 @@ class Run:
         self.follow(feed)
         return feed
 
-    def follow(self, follower: Follower) -> None:
-        """Tell a follower all events from now on, and the end of the run."""
+    def follow(self, follower: Follower, *, near: bool = False) -> None:
+        """Tell a follower all events from now on, and the end of the run. `near`: nothing of what others run, and no text."""
         if self._task is None or not self._task.done():
-            self._feeds.append(follower)
+            (self._near if near else self._feeds).append(follower)
             self.listening = True
+            self.followed = self.followed or not near
             self.tell = self.tell_budget
         else:
             follower.close()
@@ -261,16 +268,18 @@ class Run:
             self._grace.cancel()
         if task.cancelled():
             self._end(Faulted(FaultKind.CANCELLED, self.cancelled or "the event loop ended", {}, self.spent))
-        for feed in self._feeds:
+        for feed in (*self._feeds, *self._near):
             feed.close()
+        self._feeds.clear()
 
     def _abandon(self) -> None:
         """What was told to stop did not: the run ends without it."""
         message = f"{self.cancelled}; something did not stop within {GRACE:g} s"
         self._end(Faulted(FaultKind.CANCELLED, message, {"abandoned": True}, self.spent))
 
-    def emit(self, event: Event) -> None:
-        """Tell an event. A listener that fails changes nothing; ask `listening` before making one."""
+    def emit(self, event: Event, *, own: bool = True) -> None:
+        """Tell an event; `own`: of this program, whichever process it runs in. A listener that fails changes nothing; ask `listening`
+        before making one."""
         if self._on_event is not None:
             try:
                 self._on_event(event)
@@ -278,6 +287,8 @@ class Run:
                 self._on_event = None
         for feed in self._feeds:
             feed.put(event)
+        for follower in self._near if own else ():
+            follower.put(event)
 
     def tell_budget(self, account: Account, dimension: Dimension, percent: int) -> None:
         self.emit(BudgetReached(self.id, account.path, account.name, dimension, percent))

@@ -97,6 +97,8 @@ class _Flight:
         try:
             return await asyncio.shield(self.done)
         finally:
+            if follower is not None:
+                self.followers = tuple(one for one in self.followers if one is not follower)
             self.waiting -= 1
             if self.waiting == 0 and not self.done.done():
                 self.given_up = True

@@ -76,7 +76,7 @@ class Metrics:
 
     def _run(self, run: Run) -> None:
         self._active += 1
-        run.follow(self)
+        run.follow(self, near=True)
 
     def put(self, event: e.Event) -> None:
         """An event of a run."""

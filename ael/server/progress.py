@@ -139,6 +139,7 @@ class Stream:
             for task in (call, gone, pump):
                 task.cancel()
             await asyncio.gather(call, gone, pump, return_exceptions=True)
+            self.watch.take()
 
     async def end(self, ending: bytes) -> None:
         """The last event: how the call ended."""

@@ -64,6 +64,7 @@ class Elsewhere(ABC):
     """Implements `Placement` but for the one exchange. `name` is the service there (`desk.Orders`); `token` says who asks."""
 
     keeps = False
+    own = False
 
     def __init__(self, name: str, policy: Policy | None, *, token: Secret | None, clock: Clock | None, protocol: str) -> None:
         self._name = name

@@ -80,6 +80,7 @@ class Remote(Elsewhere):
         protocol: str = "connect",
     ) -> None:
         super().__init__(name, policy, token=token, clock=clock, protocol=protocol)
+        self.own = protocol == "process"
         self._places = places
         self._client = client or Client(allowed, secrets=[*secrets, *([token] if token is not None else [])], tls=tls)
         self._targets: dict[tuple[Endpoint, str, bool, int, bool], Target] = {}

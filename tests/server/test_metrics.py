@@ -17,6 +17,7 @@ from ael.diagnostics.diagnostic import Bag
 from ael.host import HostError
 from ael.project.program import open_program
 from ael.run import events as e
+from ael.run.outcome import Value
 from ael.run.ports import Usage
 from ael.server import listener
 from ael.server.metrics import BUCKETS, Metrics
@@ -24,7 +25,7 @@ from ael.server.served import Alone, prepare
 from ael.server.stop import Stop
 from tests.server.support import Reply, opened
 from tests.server.support import serving as serving_mcp
-from tests.transports.desk import LINES, MAIN, SERVE, written
+from tests.transports.desk import LINES, MAIN, SERVE, desk, written
 from tests.transports.places import TOKEN, opened_in, serving, serving_grpc
 from tests.transports.test_context import until
 from tests.transports.test_protocol import post
@@ -264,8 +265,6 @@ def test_names_from_outside_are_no_labels(tmp_path: Path, monkeypatch: pytest.Mo
 @pytest.mark.feature("K45")
 def test_breakers_and_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An operation elsewhere that failed often is open; the store says how long it takes to answer."""
-    from tests.transports.desk import desk
-
     monkeypatch.setenv("SCRAPER_TOKEN", SCRAPER)
 
     async def scenario() -> None:
@@ -345,3 +344,22 @@ def test_a_caller_follows_its_own_kept_runs(tmp_path: Path, monkeypatch: pytest.
                 assert (await get(path, {"Authorization": ""})).status == 401
 
     asyncio.run(scenario())
+
+
+@pytest.mark.feature("A11.4", "A13.6")
+def test_what_runs_elsewhere_is_counted_by_whose_it_is(tmp_path: Path) -> None:
+    """A process of this program is this program's own; another server counts for itself, and is not followed for a count alone."""
+    model = (("model", "main.fast"),)
+
+    async def counted(place: str, **named: Any) -> Found:
+        async with desk(place, tmp_path / f"{place}{len(named)}") as program:
+            metrics = Metrics(program.host, gate(), on=True)
+            assert isinstance(await program.run("front", {"id": "A"}, **named), Value)
+            return samples(metrics.text())
+
+    assert of(asyncio.run(counted("process")), "ael_model_turns_total", model="main.fast") == 2
+    here = asyncio.run(counted("https"))
+    assert ("ael_model_turns_total", model) not in here
+    followed = asyncio.run(counted("https", on_event=lambda event: None))
+    assert ("ael_model_turns_total", model) not in followed, "somebody follows, and it is still another's"
+    assert of(here, "ael_runs_total", outcome="value") == 1
