@@ -1,17 +1,17 @@
 """Calls of services and nodes as runs: let in, made once for a key, joined by who asks again, cancelled with the last who waits.
 
 The same key and the same request give the recorded answer; the same key with another request is refused (services.md). Answers are known
-in memory, a bounded number of them, and where the deployment keeps its runs also there, by every server over that store.
+in memory, a bounded number (`ael.server.keys`), and where the deployment keeps its runs also there, by every server over that store.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import sys
-from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ael.durable.execute import Execution, Taken
@@ -24,20 +24,22 @@ from ael.run.outcome import to_json
 from ael.run.permission import Layer
 from ael.run.run import Follower, Run
 from ael.run.scope import Attempts
+from ael.run.world import short
 from ael.server.caller import Caller
 from ael.server.ending import RETRY_AFTER, ending_for, fault, taint_in
 from ael.server.gate import Full, Gate
+from ael.server.keys import Keys, Name
 from ael.server.methods import Method
 from ael.types.fault import FaultKind
 from ael.types.problem import DecodeError
 
-KEPT = 2_000
-"""Keyed answers in memory."""
 MOST_HOPS = 16
 """Servers that a call may have come through."""
 MOST_ATTEMPTS = 1_000
 """Runs for one key: a call that always fails for the moment is not tried without end."""
 _POLL = 0.2
+_BESIDE = 512
+"""Bytes of an answer beside its ending."""
 
 
 @dataclass
@@ -67,16 +69,44 @@ class Reply:
     run: str | None = None
     taint: frozenset[str] = frozenset()
     attempts: int | None = None
+    idle: bool = False
+    """Whether its run found no room for what it was to do, and did nothing."""
 
     @property
     def final(self) -> bool:
         """Whether asking again gives this answer again. A fault may be gone next time: then the call is made anew, with the same keys."""
         return self.ending.get("outcome") in ("value", "error", "uncertain")
 
+    def stands(self, method: Method) -> bool:
+        """Whether this is what the key of a call gives from now on.
+
+        Of what must not be done twice a fault stands too: a second run would do again what the first did before it.
+        """
+        return self.final or (method.once and self.run is not None and not self.idle)
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """How the call of a key ended. `digest` and `method` say which call; `text` is the ending as JSON, None where it may be made again.
+
+    Text, because that is a fraction of the size of what it stands for.
+    """
+
+    digest: str
+    method: Method
+    attempt: int
+    text: bytes | None
+    reply: Reply
+
+    def whole(self) -> Reply:
+        """The reply, with its ending."""
+        assert self.text is not None
+        return replace(self.reply, ending=json.loads(self.text))
+
 
 @dataclass(eq=False)
 class _Flight:
-    """A call that is made, or was. `attempt` counts the runs for its key; `waiting` those who want to know."""
+    """A call that is made. `attempt` counts the runs for its key; `waiting` those who want to know."""
 
     request: Incoming
     input: Input
@@ -129,7 +159,8 @@ class Dispatch:
         self._trusting = trusting
         self.mask = host.engine.world.masker.value
         """Masks secrets in what is told of calls."""
-        self._known: OrderedDict[tuple[str, str, str], _Flight] = OrderedDict()
+        self._under_way: dict[Name, _Flight] = {}
+        self._answers: Keys[_Answer] = Keys()
         self._flights: set[_Flight] = set()
         self._runs: set[Run] = set()
         """Of the calls without a key."""
@@ -151,20 +182,28 @@ class Dispatch:
         if request.key is None:
             return await self._enter(request) or await self._alone(request, given)
         while True:
-            known = self._known.get(_name(request))
-            if known is not None and (known.input.digest, known.request.method) != (given.digest, request.method):
-                return _refused(FaultKind.BAD_ARGUMENTS, ANOTHER, final=True)
-            if known is not None and not known.done.done():
-                if not known.given_up:
-                    return await known.wait(request.follower)
-                await asyncio.wait({known.done})
+            flight, known = self._under_way.get(_name(request)), self._answers.find(_name(request))
+            if flight is not None:
+                if (flight.input.digest, flight.request.method) != (given.digest, request.method):
+                    return _refused(FaultKind.BAD_ARGUMENTS, ANOTHER, final=True)
+                if not flight.given_up:
+                    return await flight.wait(request.follower)
+                await asyncio.wait({flight.done})
                 continue
-            if known is not None and known.done.result().final:
-                return known.done.result()
+            if known is not None and (known.digest, known.method) != (given.digest, request.method):
+                return _refused(FaultKind.BAD_ARGUMENTS, ANOTHER, final=True)
+            if known is not None and known.text is not None:
+                return known.whole()
+            if self._forgotten(request):
+                return _spent(request)
             refusal = await self._enter(request)
             if refusal is not None:
                 return refusal
-            if self._known.get(_name(request)) is known:
+            if (
+                _name(request) not in self._under_way
+                and self._answers.find(_name(request)) is known
+                and not self._forgotten(request)
+            ):
                 return await self._begin(request, given, 1 if known is None else known.attempt + 1).wait(request.follower)
             # A call with the same key began while this one waited for its place.
             self._gate.leave(request.caller)
@@ -234,15 +273,28 @@ class Dispatch:
         flight.done = asyncio.ensure_future(self._made(flight))
         self._flights.add(flight)
         flight.done.add_done_callback(lambda _: self._land(flight))
-        self._known[_name(request)] = flight
-        self._known.move_to_end(_name(request))
-        while len(self._known) > KEPT and next(iter(self._known.values())).done.done():
-            self._known.popitem(last=False)
+        self._under_way[_name(request)] = flight
         return flight
 
     def _land(self, flight: _Flight) -> None:
         self._flights.discard(flight)
         self._gate.leave(flight.request.caller)
+        del self._under_way[_name(flight.request)]
+        if not flight.done.cancelled():
+            self._know(flight, flight.done.result())
+
+    def _know(self, flight: _Flight, reply: Reply) -> None:
+        """Remember how the call of a key ended, in few bytes."""
+        request = flight.request
+        # What a store keeps is its word: here is only what it would say again.
+        stands = reply.final if self._execution is not None else reply.stands(request.method)
+        text = json.dumps(reply.ending, ensure_ascii=False, default=str).encode("utf-8", "surrogatepass") if stands else None
+        answer = _Answer(flight.input.digest, request.method, flight.attempt, text, replace(reply, ending={}))
+        self._answers.keep(_name(request), answer, len(text or b"") + _BESIDE, once=stands and request.method.once)
+
+    def _forgotten(self, request: Incoming) -> bool:
+        """Whether the call was made and its answer forgotten, where no store knows it."""
+        return request.method.once and self._execution is None and self._answers.spent(_name(request))
 
     async def _made(self, flight: _Flight) -> Reply:
         """One run of the call, or its record."""
@@ -269,7 +321,7 @@ class Dispatch:
                 if (row.header.entry, row.header.input) != (request.method.entry, flight.input.digest):
                     return _refused(FaultKind.BAD_ARGUMENTS, ANOTHER, final=True)
                 recorded = await self._recorded(execution, request, row)
-                if recorded is not None and (recorded.final or row.state is not RunState.ENDED):
+                if recorded is not None and (recorded.stands(request.method) or row.state is not RunState.ENDED):
                     return recorded
                 if recorded is not None:
                     flight.attempt += 1
@@ -328,7 +380,7 @@ class Dispatch:
     ) -> Reply:
         """An outcome as its caller is to understand it: the caller knows of no run, only of a call."""
         ending = ending_for(outcome, run, request.method.entry, request.key, who="ael serve", trusting=self._trusting)
-        return Reply(ending, run, taint, None if attempts is None else attempts.left)
+        return Reply(ending, run, taint, None if attempts is None else attempts.left, _idle(outcome))
 
 
 ANOTHER = "this key names another call: a key is for one request alone"
@@ -349,6 +401,20 @@ def _failed(request: Incoming, error: Exception) -> Reply:
     return _refused(FaultKind.CRASHED, "something inside the server failed")
 
 
+def _idle(outcome: Mapping[str, object]) -> bool:
+    """Whether a run ended for want of room, and had called nothing."""
+    spent = outcome.get("spent")
+    used = [spent.get(what) for what in ("tool_calls", "steps", "attempts")] if isinstance(spent, Mapping) else [None]
+    return outcome.get("kind") == FaultKind.UNAVAILABLE and used == [0, 0, 0]
+
+
+def _spent(request: Incoming) -> Reply:
+    """The reply to a call that was made, and must not be made again, so long ago that what it gave is not kept."""
+    own = short(request.method.entry)
+    why = "the call was made, and what it gave is not kept any more"
+    return Reply({"outcome": "uncertain", "key": request.key, "operation": own, "step": own, "details": {"why": why}})
+
+
 def _layer(request: Incoming) -> Layer | None:
     """What the caller may do, and no more than it says that it has left."""
     own = request.caller.layer
@@ -358,7 +424,7 @@ def _layer(request: Incoming) -> Layer | None:
     return left if own is None else own.within(left)
 
 
-def _name(request: Incoming) -> tuple[str, str, str]:
+def _name(request: Incoming) -> Name:
     return request.caller.tenant, request.caller.name, request.key or ""
 
 

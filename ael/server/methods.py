@@ -20,11 +20,15 @@ from ael.types.text import show
 
 @dataclass(frozen=True, eq=False)
 class Method:
-    """One that can be called. `entry` is the qualified name of the operation or node that a run of it starts."""
+    """One that can be called. `entry` is the qualified name of the operation or node that a run of it starts.
+
+    `once`: what it does must not be done twice, so what a key gave stands, a fault too.
+    """
 
     path: str
     entry: str
     result: ResultCodec
+    once: bool = False
 
 
 @dataclass(frozen=True)
@@ -74,8 +78,11 @@ def methods(found: Iterable[Exposed], host: Host) -> dict[str, Method]:
     most = world.bindings.limits.result
     made = {}
     for one in found:
-        limit = host.unit.operations[one.entry].limit.output if one.entry in host.unit.operations else None
-        made[one.path] = Method(one.path, one.entry, ResultCodec(one.signature.result, world.codecs, limit or most))
+        operation = host.unit.operations.get(one.entry)
+        limit = None if operation is None else operation.limit.output
+        repeat = one.signature.effects.repeat if operation is None else operation.repeat
+        codec = ResultCodec(one.signature.result, world.codecs, limit or most)
+        made[one.path] = Method(one.path, one.entry, codec, repeat.can_be_uncertain)
     return made
 
 

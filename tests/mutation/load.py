@@ -1,0 +1,67 @@
+"""Load and injected faults: keys that outlive their answers, what is cut off in the middle, what finds no room (`ael/server`)."""
+
+from __future__ import annotations
+
+from tests.mutation.mutation import Mutation
+
+KEYS = "tests/load/test_keys.py::"
+ENDING = "tests/load/test_ending.py::"
+
+MUTATIONS = (
+    Mutation(
+        "K26",
+        "the keys that are spent",
+        "ael/server/dispatch.py",
+        "            if self._forgotten(request):\n",
+        "            if self._forgotten(request) and self.draining:\n",
+        KEYS + "test_a_key_outlives_its_answer",
+    ),
+    Mutation(
+        "K26",
+        "that a fault of what is not repeated stands",
+        "ael/server/dispatch.py",
+        "        return self.final or (method.once and self.run is not None and not self.idle)",
+        "        return self.final",
+        KEYS + "test_a_fault_of_what_is_not_repeated_stands",
+    ),
+    Mutation(
+        "K34",
+        "that what found no room may come again",
+        "ael/server/dispatch.py",
+        "        return self.final or (method.once and self.run is not None and not self.idle)",
+        "        return self.final or (method.once and self.run is not None)",
+        KEYS + "test_a_fault_of_what_is_not_repeated_stands",
+    ),
+    Mutation(
+        "K26",
+        "the doubt about what was cut off inside",
+        "ael/server/ending.py",
+        "    lost = _loss(given, key, inside=cut)\n",
+        "    lost = _loss(given, key, inside=False)\n",
+        ENDING + "test_calls_that_outlast_the_end[connect]",
+    ),
+    Mutation(
+        "K26",
+        "the same for a tool",
+        "ael/server/answer.py",
+        "            for one in lost if isinstance(lost, list) else ():\n",
+        "            for one in lost if isinstance(lost, tuple) else ():\n",
+        ENDING + "test_calls_that_outlast_the_end[mcp]",
+    ),
+    Mutation(
+        "K45",
+        "the word to connections that are too many",
+        "ael/server/guard.py",
+        "        if CROWDED in scope:\n",
+        "        if CROWDED in scope and self.closed:\n",
+        "tests/server/test_hostile.py::test_more_connections_than_the_limit_are_turned_away",
+    ),
+    Mutation(
+        "K39",
+        "the bound of what keys take",
+        "ael/server/keys.py",
+        "len(self._known) > KEPT or self._bytes > ROOM",
+        "len(self._known) > KEPT",
+        KEYS + "test_the_memory_of_keys_is_bounded",
+    ),
+)
