@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+from pathlib import Path
 
 from ael.cli.progress import clean, json_text
 from ael.cli.report import told
@@ -16,6 +18,12 @@ INTERRUPTED = 130
 PARKED = 3
 """The exit code of a run that waits for a person or a time, and goes on later."""
 WAITS = {"approval": "an approval", "uncertain": "a person to say what became of it", "time": "its time"}
+
+
+def _near(place: str) -> str:
+    """A place in a file, as seen from here."""
+    here = f"{Path.cwd()}{os.sep}"
+    return place.removeprefix(here)
 
 
 def print_outcome(outcome: Outcome, *, whole: bool) -> int:
@@ -31,8 +39,8 @@ def print_outcome(outcome: Outcome, *, whole: bool) -> int:
             name = error.partition(".")[2] or error
             said = told("AEL0901", f"the run failed with {name} {json.dumps(value, ensure_ascii=False)}")
             code = 1
-        case Faulted(kind=kind, message=message):
-            said = told("AEL0902", f"{kind.value}: {message}")
+        case Faulted(kind=kind, message=message, place=place):
+            said = told("AEL0902", f"{kind.value}: {message}") + (f"\n  --> {_near(place)}" if place else "")
             code = INTERRUPTED if kind is FaultKind.CANCELLED else 1
         case Unsettled(operation=operation, key=key):
             doubt = f"{operation} may or may not have taken effect (key {key})"

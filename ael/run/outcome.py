@@ -11,6 +11,7 @@ from typing import TypeAlias, assert_never, cast
 
 from ael.data import dataclass, field
 from ael.run.park import Wait
+from ael.run.place import place_of
 from ael.run.ports import Usage
 from ael.types.fault import Failure, Fault, FaultKind, Uncertain
 
@@ -70,12 +71,16 @@ class DeclaredError:
 
 @dataclass(frozen=True, slots=True)
 class Faulted:
-    """The run ended with a fault. `details` are plain JSON: `transcript`, `usage`, `limit`, `spender`, `path` … as the kind has them."""
+    """The run ended with a fault. `details` are plain JSON: `transcript`, `usage`, `limit`, `spender`, `path` … as the kind has them.
+
+    `place`: where in the source (`main.ael:3:5`), for whoever runs the program here; it is no part of the outcome.
+    """
 
     kind: FaultKind
     message: str
     details: Mapping[str, object]
     spent: Spent = field(default_factory=Spent)
+    place: str = field(default_factory=str, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +168,7 @@ def outcome_of(ending: Ending, spent: Spent, plain: object = None) -> Outcome:
         case Failure():
             return DeclaredError(ending.error, ending.value, ending.value if plain is None else plain, spent)
         case Fault():
-            return Faulted(ending.kind, ending.message, ending.details, spent)
+            return Faulted(ending.kind, ending.message, ending.details, spent, place_of(ending))
         case Uncertain():
             return Unsettled(ending.key, ending.operation, ending.step, ending.details, spent)
         case _:

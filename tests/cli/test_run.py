@@ -185,3 +185,29 @@ def test_what_a_deployment_denies_does_not_run(ael: Ael) -> None:
     assert "sent 5" not in ended.err
     ael.write({"deploy.ael": "deny send\n"})
     assert "error[AEL0902]: Denied: " in ael("run", "main.ael", "pays", "--amount", "5").err
+
+
+PLACES = """
+node pick(n: Int) -> Int {
+  let xs = [1, 2]
+  "é".length() + xs[n]
+}
+
+agent desk(n: Int) -> Int
+{
+  edge start -> pick
+  edge pick -> finish(10 div (pick - 2)) when [true][pick - 2]
+  edge pick -> finish(0) otherwise
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("entry", "n", "place"), [("pick", 2, "4:18"), ("desk", 0, "10:23"), ("desk", 1, "10:47"), ("desk", 7, "4:18")]
+)
+def test_a_fault_says_where_in_the_source_it_came_from(ael: Ael, entry: str, n: int, place: str) -> None:
+    ael.write({"main.ael": PLACES})
+    ended = ael("run", "main.ael", entry, "--n", str(n), "--quiet")
+    assert ended.code == 1
+    assert ended.err.splitlines()[-1] == f"  --> main.ael:{place}"
+    assert "main.ael" not in ael("run", "main.ael", entry, "--n", str(n), "--quiet", "--json").out, "it is no part of the outcome"
