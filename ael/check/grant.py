@@ -7,8 +7,8 @@ from collections.abc import Container
 from ael.check.basis import Context, listed, short
 from ael.check.collect import ModuleScope, Symbol
 from ael.check.effect import Graph, Use
-from ael.check.packs import holder, pack_of, shared_name, written_name
-from ael.check.permission import named
+from ael.check.packs import holder, pack_of, written_name
+from ael.check.permission import meant, named
 from ael.check.repeat import insertion, through
 from ael.diagnostics.diagnostic import Edit, Fix, Label, Place
 from ael.source import Span
@@ -142,7 +142,7 @@ def unused(context: Context, scope: ModuleScope, graph: Graph, key: str, clause:
         return
     used = graph.names(unit.total)
     for path in clause.permissions:
-        spec = context.permissions.get(shared_name(context.collected.packs, scope.name, path.text))
+        spec = context.permissions.get(meant(context, scope, path))
         if spec is not None and not spec.includes & used:
             message = f"`{path.text}` is granted, and nothing here needs it"
             context.warn("AEL1123", message, scope.name, path, notes=("what is not granted cannot be misused",))
@@ -161,8 +161,8 @@ def needed_at(context: Context, use: Use, permission: str | None = None) -> tupl
         if isinstance(clause, n.Needs):
             return (context.label(symbol.module, clause, f"`{short(symbol.name)}` needs it"),)
         if isinstance(clause, n.Grants):
-            packs = context.collected.packs
-            paths = [path for path in clause.permissions if shared_name(packs, symbol.module, path.text) == permission]
+            scope = context.collected.scope_of(symbol)
+            paths = [path for path in clause.permissions if meant(context, scope, path) == permission]
             return (context.label(symbol.module, paths[0] if paths else clause, f"`{short(symbol.name)}` is granted it"),)
     return ()
 

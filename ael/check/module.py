@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from ael.check.collect import Collected, Kind, ModuleScope, Symbol
 from ael.check.declare import LANGUAGE, WORDS, name_of
-from ael.check.packs import absent, pack_of, private, resolve, spelled
+from ael.check.packs import absent, apart, pack_of, private, resolve, spelled
 from ael.check.suggest import did_you_mean
 from ael.diagnostics.diagnostic import Bag, Edit, Fix, Label, Place, Severity
 from ael.source import Span
@@ -33,7 +33,7 @@ def _use(use: n.Use, scope: ModuleScope, collected: Collected, bag: Bag) -> None
     target = collected.modules.get(name) if name is not None else None
     if target is not None and bag.told(scope.source, use.module_span):
         target = None  # the loader has told why it cannot be used
-    elif target is not None and private(target.name) and _apart(collected, scope, target):
+    elif target is not None and private(target.name) and apart(collected.packs, scope.name, target.name):
         _kept(use, scope, target, bag)
         target = None
     elif target is None and not _told(use, scope, collected, bag):
@@ -53,10 +53,6 @@ def _told(use: n.Use, scope: ModuleScope, collected: Collected, bag: Bag) -> boo
     return absent(packs, pack_of(packs, scope.name), use.module.partition("/")[0]) or bag.told(scope.source, use.module_span)
 
 
-def _apart(collected: Collected, one: ModuleScope, other: ModuleScope) -> bool:
-    return pack_of(collected.packs, one.name) != pack_of(collected.packs, other.name)
-
-
 def _kept(use: n.Use, scope: ModuleScope, target: ModuleScope, bag: Bag) -> None:
     """A module that its pack keeps to itself is not there for other packs."""
     pack = target.name.partition("/")[0]
@@ -70,8 +66,8 @@ def _imported(item: n.UseName, use: n.Use, target: ModuleScope, scope: ModuleSco
     symbol = target.names.get(text)
     if symbol is None or text in target.imports:
         if not broken(target, text):
-            apart = _apart(collected, scope, target)
-            known = [k for k, s in target.names.items() if k not in target.imports and (s.public or not apart)]
+            inside = not apart(collected.packs, scope.name, target.name)
+            known = [k for k, s in target.names.items() if k not in target.imports and (s.public or inside)]
             end, fix = did_you_mean(text, known, scope.source, item.name.span)
             bag.report("AEL0205", f"the module `{use.module}` has no `{text}`{end}", scope.source, item.name.span, fix=fix)
         return NOTHING_KNOWN
@@ -84,7 +80,7 @@ def _imported(item: n.UseName, use: n.Use, target: ModuleScope, scope: ModuleSco
             start = doc.span.end + re.match(r"\s*", target.source.text[doc.span.end :]).end()  # type: ignore[union-attr]
         # What another pack shows is its own matter.
         edit = Edit(Place(target.source, Span(start, start)), "pub ")
-        fix = None if _apart(collected, scope, target) else Fix("make it `pub`", (edit,))
+        fix = None if apart(collected.packs, scope.name, target.name) else Fix("make it `pub`", (edit,))
         message = f"`{text}` is not `pub`, so only `{target.name}` sees it"
         bag.report("AEL0206", message, scope.source, item.name.span, labels=(label,), fix=fix)
     return symbol
@@ -169,7 +165,7 @@ def far_service(collected: Collected, scope: ModuleScope, node: n.ProvideDecl) -
     symbol = collected.symbols.get(f"{name}.{node.service.text}")
     if symbol is None or name is None or name == scope.name:
         return symbol
-    hidden = private(name) and _apart(collected, scope, collected.modules[name])
+    hidden = private(name) and apart(collected.packs, scope.name, name)
     return symbol if symbol.public and not hidden else None
 
 

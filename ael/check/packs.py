@@ -38,6 +38,11 @@ def pack_of(packs: Packs, module: str) -> str:
     return head if slash and head in packs else ""
 
 
+def apart(packs: Packs, one: str, other: str) -> bool:
+    """Whether two modules are of different packs. The standard library is one."""
+    return pack_of(packs, one) != pack_of(packs, other) or one.startswith("std/") != other.startswith("std/")
+
+
 def foreign(packs: Packs, module: str) -> bool:
     """Whether a module is not the program's own: of a pack that it depends on, or of the standard library."""
     return module.startswith("std/") or pack_of(packs, module) != ""

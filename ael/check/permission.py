@@ -5,7 +5,7 @@ from __future__ import annotations
 from ael.check.basis import Context, suggestion
 from ael.check.collect import ModuleScope
 from ael.check.module import broken
-from ael.check.packs import absent, holder, pack_of, shared_name, written_name
+from ael.check.packs import absent, pack_of, shared_name, written_name
 from ael.syntax import nodes as n
 from ael.types.spec import PermissionSpec, RoleSpec
 
@@ -33,8 +33,8 @@ def _includes(
 ) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for path in node.includes:
-        name = shared_name(context.collected.packs, scope.name, path.text)
-        if name in known and _known_to(context, scope, name):
+        name = meant(context, scope, path)
+        if name in known:
             found[name] = None
         else:
             unknown_permission(context, scope, path, list(known))
@@ -52,18 +52,30 @@ def unknown_permission(context: Context, scope: ModuleScope, path: n.Path, known
 
 def named(context: Context, scope: ModuleScope, path: n.Path) -> str | None:
     """The permission that a clause names, or None, reported."""
-    name = shared_name(context.collected.packs, scope.name, path.text)
-    if name in context.permissions and _known_to(context, scope, name):
+    name = meant(context, scope, path)
+    if name in context.permissions:
         return name
     unknown_permission(context, scope, path, list(context.permissions))
     return None
 
 
+def meant(context: Context, scope: ModuleScope, path: n.Path) -> str:
+    """The name in the whole program of the permission or role that a clause names, "" for none that its pack sees.
+
+    The standard library's have their own names in every pack.
+    """
+    name = shared_name(context.collected.packs, scope.name, path.text)
+    return next((one for one in (name, path.text) if _known_to(context, scope, one)), "")
+
+
 def _known_to(context: Context, scope: ModuleScope, name: str) -> bool:
-    """Whether a pack sees the permission or role of this name in the program: its own, and those of the packs that it depends on."""
-    packs = context.collected.packs
-    own, other = pack_of(packs, scope.name), holder(packs, name)
-    return own == other or other in packs[own].depends
+    """Whether a pack sees the permission or role of this name: its own, those of the packs that it depends on, the library's."""
+    collected = context.collected
+    symbol = collected.permissions.get(name) or collected.roles.get(name)
+    if symbol is None:
+        return False
+    own, other = pack_of(collected.packs, scope.name), pack_of(collected.packs, symbol.module)
+    return own == other or other in collected.packs[own].depends or symbol.module.startswith("std/")
 
 
 def _of_absent(context: Context, scope: ModuleScope, path: n.Path) -> bool:
@@ -83,8 +95,8 @@ def _seen(context: Context, scope: ModuleScope, names: list[str]) -> list[str]:
 
 def role(context: Context, scope: ModuleScope, path: n.Path) -> str | None:
     """The role that a clause names, or None, reported."""
-    name = shared_name(context.collected.packs, scope.name, path.text)
-    if name in context.roles and _known_to(context, scope, name):
+    name = meant(context, scope, path)
+    if name in context.roles:
         return name
     if _of_absent(context, scope, path) or _broken(context, path, "role"):
         return None
