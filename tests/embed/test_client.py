@@ -27,7 +27,7 @@ from tests.transports.places import SERVER, TOKEN, ledger, opened_in, serving
 from tests.transports.programs import ECHO, KINDS
 from tests.transports.proxy import Proxy, between
 from tests.transports.test_context import until
-from tests.transports.test_progress import LOST, Respond, plain, pretending
+from tests.transports.test_progress_outside import LOST, Respond, plain, pretending
 
 MAIN = """\
 permission world.act

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutation.mutation import Mutation
 
 PROGRESS = "tests/transports/test_progress.py::"
+OUTSIDE = "tests/transports/test_progress_outside.py::"
 METRICS = "tests/server/test_metrics.py::"
 CLIENT = "tests/embed/test_client.py::"
 
@@ -31,7 +32,7 @@ MUTATIONS = (
         "ael/run/progress.py",
         "    if not isinstance(value, str) or len(value) > _NAME:",
         "    if not isinstance(value, str):",
-        PROGRESS + "test_what_is_no_event_is_left_out",
+        OUTSIDE + "test_what_is_no_event_is_left_out",
     ),
     Mutation(
         "K44",
@@ -39,7 +40,7 @@ MUTATIONS = (
         "ael/run/placed.py",
         "            if not isinstance(told, str) or not told.startswith(within):",
         "            if not isinstance(told, str):",
-        PROGRESS + "test_what_other_servers_answer",
+        OUTSIDE + "test_what_other_servers_answer",
     ),
     Mutation(
         "K26",
@@ -47,7 +48,7 @@ MUTATIONS = (
         "ael/services/following.py",
         '    raise NetError(NetKind.DISCONNECTED, "the stream of the answer has no end", sent=True, received=True)',
         '    return Followed(200, b\'{"result": "x"}\', None, None, None)',
-        PROGRESS + "test_a_stream_without_an_end_is_a_lost_answer",
+        OUTSIDE + "test_a_stream_without_an_end_is_a_lost_answer",
     ),
     Mutation(
         "K35",
