@@ -26,8 +26,12 @@ NAME_LIMIT = 64
 """The longest tool name that every provider takes, in characters."""
 LONG = 1_024
 """A description of a server's tool that is longer, in characters, is told; some providers cut or refuse it."""
-RESERVED = frozenset({"final", "final_result"})
-"""Names under which the run time offers tools of its own."""
+RESERVED = {
+    "final": "is the name of the tool that ends a node",
+    "final_result": "is the name of the tool that ends a node",
+    "find_tools": "is the name of the tool that finds others",
+}
+"""Names under which the run time offers tools of its own, and what they are."""
 
 _TRIGGER = re.compile(
     r"\b(?:when|whenever|before|after|if|unless|until|once|only|first|instead|always|never|every time|ask"
@@ -247,11 +251,7 @@ def _offerable(context: Context, scope: ModuleScope, path: n.Path, symbol: Symbo
         message = f"a model sees this as `{name}`, {len(name)} characters; providers take at most {NAME_LIMIT}"
         context.report("AEL0603", message, symbol.module, node.name, labels=labels)
     elif isinstance(node, n.ToolDecl) and (own in RESERVED or "__" in own):
-        why = (
-            "is the name of the tool that ends a node"
-            if own in RESERVED
-            else "has `__` in it, which marks delegates and the tools of servers"
-        )
+        why = RESERVED.get(own, "has `__` in it, which marks delegates and the tools of servers")
         context.report("AEL0603", f"`{own}` {why}: give the tool another name", symbol.module, node.name, labels=labels)
     text = doc(node.doc)
     if not text.strip():

@@ -121,7 +121,8 @@ class Calls:
         if refusal is not None:
             return self._off(path, call, refusal, result)
         refusal = room(scope)
-        if refusal is None and scope.run.purse is not None:
+        if refusal is None and scope.run.purse is not None and offered.target != offered.name:
+            # A search for tools is no effect, and has no record by which a run over the journal would know that it was counted.
             refusal = await shared_room(scope, path)
         if refusal is not None:
             result.end = result.end or refusal.fault

@@ -7,7 +7,7 @@ uses up no attempt and is bounded in number.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -200,6 +200,16 @@ class Talk:
         self.exchanges = self.exchanges[-keep:]
         self._hash.update(summary.encode("utf-8", "surrogatepass"))
         self._conversation = None
+
+    def show(self, offers: Iterable[ToolOffer]) -> None:
+        """Show the model more of the tools that it may call, from the next turn on."""
+        shown = {offer.name for offer in self._setup.offers}
+        more = tuple([offer for offer in offers if offer.name not in shown])
+        if more:
+            self._setup = replace(self._setup, offers=(*self._setup.offers, *more))
+            for link in self.chain:
+                link.spec = replace(link.spec, tools=self._setup.offers)
+            self._conversation = None
 
     def digest(self) -> str:
         """The hash of the next request: of everything said so far."""

@@ -259,6 +259,11 @@ class Visit:
         self._talk.say(turn, tuple(result.answers))
         if result.end is not None:
             raise result.end
+        search = self._plan.search
+        if search is not None:
+            for answer in result.answers:
+                if answer.call.name == search.name and not answer.is_error:
+                    self._talk.show(search.asked(answer.call.arguments))
         return False, None
 
     async def _one_call(self, path: str, turn: ModelTurn) -> object:

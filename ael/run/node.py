@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from ael.data import replace
 from ael.journal.entry import State
@@ -18,7 +19,7 @@ from ael.run.frame import RunFrame
 from ael.run.given_up import GivenUp
 from ael.run.loop import Visit
 from ael.run.message import system_text, user_text
-from ael.run.offer import Offered
+from ael.run.offer import MANY, Offered
 from ael.run.park import Parked
 from ael.run.permission import Rights
 from ael.run.placed import THERE
@@ -33,6 +34,9 @@ from ael.types.schema import schema
 from ael.types.spec import BudgetSpec, NodeSpec
 from ael.types.type import StringType
 from ael.types.value import File
+
+if TYPE_CHECKING:
+    from ael.run.search import OfferedSearch
 
 _DEPTH = DEPTH + 2
 
@@ -191,6 +195,7 @@ class ModelNodePlan(NodePlan):
         "output_is_text",
         "read_result",
         "repair",
+        "search",
         "servers",
     )
 
@@ -213,6 +218,8 @@ class ModelNodePlan(NodePlan):
         self._world = world
         self.model = spec.model
         self.offered: Mapping[str, Offered] = {}
+        self.search: OfferedSearch | None = None
+        """How its model finds those of many tools that it is not shown from the beginning."""
         self.servers: tuple[str, ...] = ()
         """The MCP servers of the tools that it offers."""
         self.attempts = 1 if self.one_call else max(1, defaults.attempts if spec.attempts is None else spec.attempts)
@@ -250,10 +257,16 @@ class ModelNodePlan(NodePlan):
             self.offered = offered = self._offers(spec)
             self.servers = tuple(dict.fromkeys([server for one in offered.values() if (server := one.server) is not None]))
             system = system_text(spec.instructions, self._compiled.examples, spec.skills)
+            choice = spec.tool_choice if offered else "none" if spec.tool_choice == "none" else "auto"
             offers = tuple([one.offer for one in offered.values()])
+            if len(offers) > MANY and not self.one_call:
+                # Read by nodes that offer many, and by no other.
+                from ael.run.search import split
+
+                offers, self.search = split(world, {offer.name: offer for offer in offers}, choice)
+                self.offered = {**offered, self.search.name: self.search}
             wanted = dict(schema(spec.signature.result, world.codecs.definitions))
             shape = OutputShape(wanted, self.output_is_text, spec.name.rpartition(".")[2], spec.doc)
-            choice = spec.tool_choice if offered else "none" if spec.tool_choice == "none" else "auto"
             parts = [system, wanted, [[offer.name, offer.description, dict(offer.schema)] for offer in offers], choice]
             digest = hashlib.sha256(written(parts)).hexdigest()
             self._setup = Setup(system, offers, shape, choice, not self.one_call, spec.history_keep, digest)

@@ -13,6 +13,9 @@ from ael.run.world import World
 from ael.types.naming import wire_name
 from ael.types.schema import record_schema
 
+MANY = 32
+"""A node that offers more shows its model the first ones, and a search for the others (`ael.run.search`)."""
+
 
 class Offered(Protocol):
     """Something that a model may propose to call. `target` is its qualified name, `offer` what the model sees, `server` the MCP

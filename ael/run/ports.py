@@ -39,7 +39,8 @@ ToolChoice = Literal["auto", "any", "none"] | str
 
 @dataclass(frozen=True, slots=True)
 class ConversationSpec:
-    """What stays the same over all turns of one conversation (capabilities cannot change between turns: feature A2.6)."""
+    """What stays the same over all turns of one conversation: what may be called cannot change between turns (feature A2.6). A model that
+    found more of its tools goes on in another conversation with the same words."""
 
     model: str
     settings: Mapping[str, object]

@@ -51,7 +51,7 @@ def test_tool_names_are_unique_in_a_node() -> None:
 
 @pytest.mark.feature("A1.5")
 def test_names_that_a_model_cannot_be_offered() -> None:
-    for name in ("final", "final_result", "a__b", "a" * 65):
+    for name in ("final", "final_result", "find_tools", "a__b", "a" * 65):
         found = check(node(GIVEN).replace("look_up", name)).one("AEL0603")
         assert at(found) == name
     assert check(node(GIVEN).replace("look_up", "a" * 64)).found == []

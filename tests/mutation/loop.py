@@ -8,6 +8,14 @@ RUN = "tests/run::"
 
 MUTATIONS = (
     Mutation(
+        "K36",
+        "the search instead of all tools of a node that offers many",
+        "ael/run/node.py",
+        "            if len(offers) > MANY and not self.one_call:\n",
+        "            if False:\n",
+        RUN + "test_a_model_finds_a_tool_by_what_it_does_and_calls_it",
+    ),
+    Mutation(
         "K01",
         "the count of tool calls",
         "ael/run/budget.py",
