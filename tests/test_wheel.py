@@ -21,6 +21,7 @@ from ael import __version__
 from ael.diagnostics.codes import TITLES
 from tests.cli.conftest import clean_environment
 from tests.programs import write
+from tests.project import test_packs_installed as packs
 
 pytestmark = pytest.mark.xdist_group("wheel")
 ROOT = Path(__file__).resolve().parent.parent
@@ -153,3 +154,15 @@ def test_pages_and_versions(installed: Path, tmp_path: Path) -> None:
         [str(installed / "bin" / "python"), "-I", "-c", lexer], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert done.stdout == "ael.editor.pygments\n"
+
+
+@pytest.mark.feature("C9")
+def test_a_pack_that_is_installed_beside_it_is_found(installed: Path, tmp_path: Path) -> None:
+    made = packs.wheel(tmp_path / "wheels", "acme-refunds", "3.0", packs.REFUNDS, packs.entry("refunds", "acme_refunds"))
+    install = [sys.executable, "-m", "pip", "--python", str(installed / "bin" / "python"), "install", "--quiet", "--no-deps"]
+    subprocess.run([*install, "--no-index", "--disable-pip-version-check", str(made)], check=True)
+    write(tmp_path, packs.DESK)
+    ran = ael(installed, tmp_path / "desk", "run", ".", "--n", "4", "--quiet")
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "8\n", "")
+    told = ael(installed, tmp_path / "desk", "deps")
+    assert told.stdout == 'desk 1\n└─ refunds 1.2.3 (asked for "1.2"), distribution acme-refunds 3.0, not locked\n'
