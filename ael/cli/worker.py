@@ -5,6 +5,8 @@
     ael worker --once              what there is now, and no more
     ael worker --decide 8001       and let people decide over HTTP
 
+Where the deployment has queues (`nats(…)`, `postgres(…)`), it also takes their items, as many as each has `slots` for.
+
 `ael run --detach` gives the workers something to do. The first interrupt or SIGTERM drains: no further run is taken, and each one is
 given up where its next effect would begin, for another worker to go on. What has not come so far after the `drain` of the deployment (20 s)
 is cut off and given back as well. The second signal ends at once, and the runs are taken over when their leases end.

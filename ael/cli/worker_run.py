@@ -95,6 +95,8 @@ async def _work(host: Host, args: argparse.Namespace) -> int:
         counts = worker.counts
         cut = f", {counts.cut} cut off" if counts.cut else ""
         say.line(f"{counts.ended} ended, {counts.parked} parked, {counts.released} given back{cut}")
+        for line in [] if crew is None else crew.ended():
+            say.line(line)
     return 0
 
 

@@ -84,6 +84,11 @@ class Crew:
         """A line for each queue, for people."""
         return [f"taking items of the queue {side.receiver.name} with {side.worker.slots} slots" for side in self.sides]
 
+    def ended(self) -> list[str]:
+        """What became of the items here, a line for each queue."""
+        counts = [(side.receiver.name, side.receiver.counts) for side in self.sides]
+        return [f"{count.answered} items of {name} answered, {count.given_back} given back" for name, count in counts]
+
     async def idle(self) -> None:
         """Wait until no queue has anything for this worker, while `work` works."""
         for side in self.sides:

@@ -29,6 +29,8 @@ ASK = 5.0
 """Seconds for an answer of the server."""
 BACK = 0.25
 """Seconds between tries to be connected again."""
+GRACE = 1.0
+"""Seconds more for whoever waits for a connection, so that it hears why there is none."""
 _WRONG_SEQUENCE = 10071
 _FULL = 10077
 _NAME_TAKEN = 10058
@@ -199,7 +201,9 @@ async def connected(broker: Broker, queue: str, sizes: Sizes) -> Streams:
     last: list[Exception] = []
 
     async def heard(problem: Exception) -> None:
-        last[:] = [problem]
+        # A refusal is what there is to know: the connection that ends after it is not.
+        if not (last and _refuses(last[0])):
+            last[:] = [problem]
 
     client = Client()
     try:
@@ -243,9 +247,13 @@ def told(problem: BaseException) -> str:
         return "the connection is closed"
     if isinstance(problem, TimeoutError):
         return "it did not answer in time"
-    if "authorization" in str(problem).lower():
+    if _refuses(problem):
         return "it does not let this deployment in"
     return getattr(problem, "strerror", None) or type(problem).__name__
+
+
+def _refuses(problem: BaseException) -> bool:
+    return "authorization" in str(problem).lower()
 
 
 def _short(program: str) -> str:

@@ -17,7 +17,7 @@ from nats.aio.subscription import Subscription
 from nats.errors import Error as NatsError
 from nats.errors import TimeoutError as NatsTimeout
 
-from ael.services.broker import ASK, BACK, Broker, NoRoom, Streams, connected, reached
+from ael.services.broker import ASK, BACK, GRACE, Broker, NoRoom, Streams, connected, reached
 from ael.services.queue import (
     Away,
     Entered,
@@ -154,7 +154,7 @@ class JetStreamLine:
         if streams is not None and streams.client.is_connected:
             return streams
         try:
-            async with asyncio.timeout(self._broker.connect), self._home[1]:
+            async with asyncio.timeout(self._broker.connect + GRACE), self._home[1]:
                 if self._closed:
                     raise Away("the queue is closed", put=False)
                 streams = self._streams

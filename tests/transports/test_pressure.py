@@ -11,7 +11,7 @@ from ael.run.bindings import Options
 from ael.run.outcome import Faulted, Value
 from ael.types.fault import FaultKind
 from tests.ports import free_port
-from tests.transports.places import PLACES, Setting, placed, serving
+from tests.transports.places import EVERYWHERE, Setting, placed, serving
 from tests.transports.programs import SHOP
 from tests.transports.test_context import until
 
@@ -68,7 +68,7 @@ def test_this_side_keeps_to_its_own_limit(place: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.feature("A11.4", "A11.5")
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", EVERYWHERE)
 def test_the_limit_of_a_provider_holds_everywhere(place: str, tmp_path: Path) -> None:
     main = SHOP.replace("  grants world.act\n{", "  grants world.act\n  limit concurrent 2\n{")
 
@@ -127,7 +127,7 @@ node main(n: Int) -> Int
 
 
 @pytest.mark.feature("A13.7", "A11.4")
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", EVERYWHERE)
 def test_services_call_each_other(place: str, tmp_path: Path) -> None:
     """In processes and over the network too, each with one place: what comes back into a server that is full is refused, never waits."""
     server = "listen = http(concurrent: 8)\n"

@@ -14,6 +14,8 @@ import pytest
 from ael.cli.main import main
 from ael.durable.decide import decide, find
 from ael.hosting.queues import queue_name
+from ael.journal.database import DatabaseStore
+from ael.journal.sqlite import SqliteDatabase
 from ael.project.queues import QueueBinding
 from ael.run.bindings import Options
 from ael.run.outcome import Faulted, Unsettled, Value
@@ -21,6 +23,7 @@ from ael.run.permission import Layer
 from ael.services.line import Line
 from ael.services.queue import Sizes
 from ael.types.fault import FaultKind
+from tests.nats import NatsServer
 from tests.transports.places import Placed, opened_in
 from tests.transports.programs import SHOP
 from tests.transports.queues import QUEUES, Queue, queue, working
@@ -110,7 +113,7 @@ def test_answers_of_no_use(kind: str, tmp_path: Path) -> None:
         (b"{}", Unsettled, "neither a value nor an ending"),
         (b'{"value":{"no":"text"}}', Unsettled, ""),
         (b'{"value":"{\\"result\\": 7}"}', Unsettled, "does not fit its type"),
-        (b'{"value":"' + b"x" * 900_000 + b'"}', Unsettled, "900,0"),
+        (b'{"value":"' + b"x" * 900_000 + b'"}', Unsettled, "the answer cannot be read: it has 900,012 bytes"),
         (b'{"ending":{"outcome":"nonsense"}}', Unsettled, ""),
         (b'{"ending":{"outcome":"fault","kind":"Denied","message":"no"}}', Faulted, "no"),
     ]
@@ -130,6 +133,36 @@ def test_answers_of_no_use(kind: str, tmp_path: Path) -> None:
                 said = outcome.message if isinstance(outcome, Faulted) else str(outcome.details)
                 assert told in said
             await line.close()
+
+    with queue(kind) as found:
+        go(scenario(found))
+
+
+@pytest.mark.feature("A12.11", "K26", "K36")
+@pytest.mark.parametrize("kind", QUEUES)
+def test_an_item_that_ended_others_is_given_up(kind: str, tmp_path: Path) -> None:
+    """Two workers had it, and nothing was heard of them; the third answers, and does not begin."""
+
+    async def scenario(found: Queue) -> None:
+        folder = server(tmp_path / "server", found, "lease: 1s, deliveries: 2")
+        opened = opened_in(folder, SHOP, (folder / "deploy.ael").read_text())
+        store = DatabaseStore(lambda: SqliteDatabase(folder / "runs.db"))
+        identity = await store.identity()
+        async with sender(tmp_path, found) as program:
+            call, line = begun(program, "get", "A"), line_of(program, found, Sizes(lease=1.0))
+            for count in (1, 2):
+                async with asyncio.timeout(60):
+                    while not (taken := await line.take(1, 1.0)):
+                        pass
+                assert await taken[0].begin(identity) == count
+            async with working(opened) as there:
+                outcome = await call
+                assert isinstance(outcome, Faulted), outcome
+                assert "2 workers that took it, one after the other, stopped before it ended" in outcome.message
+                assert any(code == "AEL0909" and "is given up" in text for code, text in there.said)
+            assert program.ledger == []
+            await line.close()
+        await store.close()
 
     with queue(kind) as found:
         go(scenario(found))
@@ -268,6 +301,56 @@ def test_a_check_loads_nothing_of_queues(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100)
     assert done.stdout.strip().endswith("[]"), done.stdout + done.stderr
+
+
+@pytest.mark.feature("C13", "K41")
+def test_deploy_check_says_where_calls_wait(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QUEUE", "postgresql://ann:hunter2@db.example.com/none")
+    lines = 'host "127.0.0.1"\nsecret Q = env("QUEUE")\n'
+    opened_in(
+        tmp_path,
+        SHOP,
+        lines + 'service Orders = nats("nats://127.0.0.1:4222", slots: 2)\nnode pay = postgres(secret("Q"), slots: 0)\n',
+    )
+    assert main(["deploy", "check", str(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    assert "a queue, nats nats://127.0.0.1:4222, 2 slots" in said
+    assert "a queue, postgres secret Q, only sent to" in said
+    assert "hunter2" not in said
+
+
+@pytest.mark.feature("A11.2", "K41", "K44")
+def test_a_token_lets_in_and_is_told_nowhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The right one works; without it, or with another, nothing was sent, and the reason says so without it."""
+
+    async def scenario() -> None:
+        broker = NatsServer("--auth", "queue-token-0123456789")
+        monkeypatch.setenv("RIGHT", "queue-token-0123456789")
+        monkeypatch.setenv("WRONG", "other-token-0123456789")
+        try:
+            broker.start()
+            form = f'nats("{broker.address}", connect: 3s, token: secret('
+            lines = 'host "127.0.0.1"\nsecret R = env("RIGHT")\nsecret W = env("WRONG")\n'
+            found = Queue("nats", broker, f'{form}"R")', lines, broker.address)
+            folder = server(tmp_path / "server", found)
+            async with working(opened_in(folder, SHOP, (folder / "deploy.ael").read_text())):
+                async with sender(tmp_path, found) as program:
+                    assert isinstance(await program.run("pay", {"id": "A"}), Value)
+                async with sender(tmp_path, Queue("nats", broker, f'{form}"W")', lines, broker.address)) as program:
+                    refused = await program.run("pay", {"id": "B"})
+            assert isinstance(refused, Faulted), refused
+            assert refused.kind is FaultKind.UNAVAILABLE
+            assert "it does not let this deployment in" in refused.message
+        finally:
+            broker.remove()
+        captured = capsys.readouterr()
+        assert "token-0123456789" not in refused.message + captured.out + captured.err
+
+    go(scenario())
 
 
 def test_what_a_deployment_says_of_a_queue(tmp_path: Path) -> None:

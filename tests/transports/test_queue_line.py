@@ -204,10 +204,10 @@ def test_an_item_whose_time_is_over_is_not_taken(kind: str) -> None:
         sender, worker = make(), make()
         await sender.enter(item("k", left=1.0), 0)
         await asyncio.sleep(2.5)
-        for one in await worker.take(1, 0.5):
-            # A broker that lets it go a little later says at least that nothing is left.
-            assert one.item is not None
-            assert one.item.left <= 0
+        found_late = await worker.take(1, 0.5)
+        # A stream that lets it go a little later says at least that nothing is left.
+        assert kind == "nats" or not found_late
+        assert all(one.item is not None and one.item.left <= 0 for one in found_late)
 
     over(kind, body)
 

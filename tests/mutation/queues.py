@@ -1,0 +1,156 @@
+"""Queues between machines: who begins, who takes back, turns, bounds, order, whose run it is (`ael/services`, `ael/server/queued.py`)."""
+
+from __future__ import annotations
+
+from tests.mutation.mutation import Mutation
+
+LINE = "tests/transports/test_queue_line.py::"
+CALLS = "tests/transports/test_queue.py::"
+REPLAY = "tests/transports/test_replay.py::"
+
+MUTATIONS = (
+    Mutation(
+        "K26",
+        "that a state in NATS is written only over the one that was read",
+        "ael/services/broker.py",
+        "        headers = {_EXPECT: str(place)}",
+        "        headers = {}",
+        LINE + "test_what_nobody_had_is_taken_back_for_sure[nats]",
+    ),
+    Mutation(
+        "K26",
+        "that only what waits is taken back",
+        "ael/services/table.py",
+        "changed = ?{where} AND stage = 'waits'\"",
+        'changed = ?{where}"',
+        LINE + "test_what_nobody_had_is_taken_back_for_sure[postgres]",
+    ),
+    Mutation(
+        "K26",
+        "that what nobody had was not done",
+        "ael/services/line.py",
+        "        work.sent = False\n        work.call.context.taken_back()",
+        "        pass",
+        CALLS + "test_what_no_worker_took_in_time_was_not_done[nats]",
+    ),
+    Mutation(
+        "K26",
+        "that an interrupted call is asked for again where its answer is kept",
+        "ael/run/placed.py",
+        "        return not self._placement.keeps and super().interrupted(step)",
+        "        return super().interrupted(step)",
+        REPLAY + "test_crashed_between_started_and_answered[nats]",
+    ),
+    Mutation(
+        "K35",
+        "the answer that came while its sender was away",
+        "ael/services/queue.py",
+        "        case Stage.ANSWERED if state.turn > seen:",
+        "        case Stage.ANSWERED if state.turn > seen + 1:",
+        LINE + "test_an_item_is_put_once_and_its_answer_is_kept[nats]",
+    ),
+    Mutation(
+        "K35",
+        "that a key is for one request",
+        "ael/services/queue.py",
+        "    if state.request and state.request != item.request:",
+        "    if not state.request:",
+        LINE + "test_a_key_is_for_one_request_alone[nats]",
+    ),
+    Mutation(
+        "K36",
+        "the store in which a turn was begun, in NATS",
+        "ael/services/jetstream.py",
+        "                if mine is not None and mine.store != store:",
+        "                if mine is not None and not mine.store:",
+        LINE + "test_a_turn_goes_on_only_where_its_run_is[nats]",
+    ),
+    Mutation(
+        "K36",
+        "the store in which a turn was begun, in PostgreSQL",
+        "ael/services/table.py",
+        '    if found[0][0] not in ("", store):',
+        '    if found[0][0] == " ":',
+        LINE + "test_a_turn_goes_on_only_where_its_run_is[postgres]",
+    ),
+    Mutation(
+        "K36",
+        "the number of workers that an item may end",
+        "ael/server/queued.py",
+        "        if begun > self._binding.deliveries:",
+        "        if begun < 0:",
+        CALLS + "test_an_item_that_ended_others_is_given_up[nats]",
+    ),
+    Mutation(
+        "K42",
+        "that an item is the one of its place",
+        "ael/services/jetstream.py",
+        "        return item.within(item.left - waited) if same else None",
+        "        return item.within(item.left - waited)",
+        LINE + "test_an_item_that_nobody_can_read_is_answered[nats]",
+    ),
+    Mutation(
+        "K42",
+        "the size of an answer",
+        "ael/services/queue.py",
+        "    if len(text) > 2 * most + MAX_ERROR:",
+        "    if len(text) < 0:",
+        CALLS + "test_answers_of_no_use[nats]",
+    ),
+    Mutation(
+        "K34",
+        "the room of a queue",
+        "ael/services/table.py",
+        "        if int(full[0][0]) >= sizes.room:",
+        "        if int(full[0][0]) < 0:",
+        LINE + "test_a_queue_is_bounded[postgres]",
+    ),
+    Mutation(
+        "K34",
+        "how many items all workers have",
+        "ael/services/broker.py",
+        "                max_ack_pending=self._sizes.in_flight,",
+        "                max_ack_pending=1_000,",
+        LINE + "test_a_queue_is_bounded[nats]",
+    ),
+    Mutation(
+        "K34",
+        "the order of a queue",
+        "ael/services/table.py",
+        '        f" ORDER BY number LIMIT ?{db.skip}",',
+        '        f" ORDER BY token LIMIT ?{db.skip}",',
+        LINE + "test_items_are_taken_in_the_order_in_which_they_were_put[postgres]",
+    ),
+    Mutation(
+        "K39",
+        "that a worker hears of what is given up",
+        "ael/services/table.py",
+        "    if db.change(f\"UPDATE ael_item SET cancel = 1{where} AND stage = 'taken'\", *key):",
+        "    if db.change(f\"UPDATE ael_item SET cancel = 0{where} AND stage = 'taken'\", *key):",
+        LINE + "test_a_worker_hears_that_its_item_is_given_up[postgres]",
+    ),
+    Mutation(
+        "K43",
+        "the rights that a sender has left",
+        "ael/server/queued.py",
+        "            tenant_layer=left,",
+        "            tenant_layer=None,",
+        CALLS + "test_rights_go_along_with_a_node[nats]",
+    ),
+    Mutation(
+        "K43",
+        "that a queue's work belongs to its program",
+        "ael/services/table.py",
+        "FROM ael_item WHERE queue = ? AND program = ? AND ({free})",
+        "FROM ael_item WHERE queue = ? AND program <> ? AND ({free})",
+        LINE + "test_items_of_another_program_stay_where_they_are[postgres]",
+    ),
+    Mutation(
+        "K46",
+        "that what is over is not taken",
+        "ael/services/table.py",
+        "(stage = 'waits' AND expires > ?) OR",
+        "(stage = 'waits' AND expires > ? - 60) OR",
+        LINE + "test_an_item_whose_time_is_over_is_not_taken[postgres]",
+    ),
+)
