@@ -78,11 +78,11 @@ def run(args: argparse.Namespace) -> int:
     unknown = [name for name in args.names if name not in tree.packs]
     if unknown and not bag.errors:
         return _unknown(tree, unknown[0])
-    if bag.errors:
-        if args.action == "tree":
-            _print_tree(tree, args.json)
+    if bag.errors and (args.action not in ("tree", "why") or unknown):
         return report(bag)
-    return _act(tree, args)
+    # What there is can be shown also where something is wrong with it: that is when one asks.
+    code = _act(tree, args)
+    return report(bag) if bag.errors else code
 
 
 def _act(tree: Tree, args: argparse.Namespace) -> int:

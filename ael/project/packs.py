@@ -18,6 +18,8 @@ from ael.project.shown import shown
 
 MAX_PACKS = 200
 """Packs of one program; more are refused."""
+_MOST_STEPS = 10_000
+"""How far ways are followed: in circles, which are refused, there are ends that lead nowhere."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,9 @@ def chains(program: Pack, packs: Mapping[str, Resolved], name: str, *, most: int
     found: list[list[Asked]] = []
     open_ways = [[Asked("", line)] for line in _nearest_last(program, far)]
     # Depth first, and only where it leads to the pack: there are more ways than anybody can look at.
-    while open_ways and len(found) < most:
+    steps = 0
+    while open_ways and len(found) < most and steps < _MOST_STEPS:
+        steps += 1
         way = open_ways.pop()
         reached = way[-1].line.name
         if reached == name:

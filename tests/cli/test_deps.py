@@ -74,9 +74,11 @@ def test_a_tree_with_something_wrong_shows_what_there_is_and_says_what_is_not(de
     assert ended.code == 2
     assert '   └─ ledger "2": not there\n' in ended.out
     assert "error[AEL0809]" in ended.err
-    for words in (("lock",), ("update",), ("outdated",), ("why", "refunds")):
+    for words in (("lock",), ("update",), ("outdated",), ("why", "ledger")):
         ended = desk("deps", *words, "--in", "desk")
         assert (ended.code, ended.out) == (2, "")
+    ended = desk("deps", "why", "refunds", "--in", "desk")
+    assert (ended.code, ended.out) == (2, 'refunds 1.2.3, folder ../refunds\n  desk → refunds "1.2"\n')
     assert not (desk.folder / "desk" / "ael.lock").exists(), "what is wrong is not locked"
 
 
@@ -205,3 +207,12 @@ def test_an_installed_pack_is_outdated_where_pip_would_install_another(
     ended = ael("deps", "outdated", "--in", "desk")
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.startswith("ael deps: which versions of `refunds` there are is not known: ")
+
+
+def test_why_is_answered_where_a_version_does_not_fit_and_in_circles(desk: Ael) -> None:
+    desk.write({"ledger/pack.ael": pack("ledger", "3.0.0", 'depends refunds "1" from "../refunds"')})
+    ended = desk("deps", "why", "ledger", "--in", "desk")
+    assert ended.code == 2
+    assert ended.out == 'ledger 3.0.0, folder ../ledger\n  desk → refunds "1.2" → ledger "2"\n'
+    assert "error[AEL0820]" in ended.err
+    assert "error[AEL0807]" in ended.err
