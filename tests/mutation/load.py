@@ -64,4 +64,12 @@ MUTATIONS = (
         "len(self._known) > KEPT",
         KEYS + "test_the_memory_of_keys_is_bounded",
     ),
+    Mutation(
+        "K26",
+        "the word that nothing was done where there was no room",
+        "ael/server/connect.py",
+        "    if refused.status != 503:\n",
+        "    if refused.status > 0:\n",
+        "tests/load/test_floods.py::test_a_server_with_too_many_connections_says_that_nothing_was_done",
+    ),
 )
