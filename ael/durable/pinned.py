@@ -80,7 +80,8 @@ def bound_of(opened: Opened) -> Bound:
         values,
         frozenset(_reads(opened)),
         frozenset(deployment.placements),
-        cache(lambda entry: frozenset(_called(program, reachable(program, entry, deployment.placements, deployment.here)))),
+        # Wherever it runs: a service may move while a run lives.
+        cache(lambda entry: frozenset(_called(program, reachable(program, entry)))),
     )
 
 
