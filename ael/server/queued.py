@@ -57,10 +57,8 @@ class Counts:
 
 
 class Receiver:
-    """Takes the items of one line for a worker, whose runs of them `execution` makes. `identity`: of the store of the runs.
-
-    `callers` gives who a caller is that the deployment names; `say` hears a code and a sentence of every trouble.
-    """
+    """Takes the items of one line, whose runs `worker` executes. `targets` by their own names; `say` hears a code and a sentence of every
+    trouble."""
 
     def __init__(
         self,
@@ -212,9 +210,12 @@ class Receiver:
         entry = target.method.entry
         run = run_id(item.tenant, item.caller, item.key, entry, item.turn)
         if begun > self._binding.deliveries:
-            await self._poisoned(
-                taken, item, target, run, f"{begun - 1} workers that took it, one after the other, stopped before it ended"
-            )
+            why = f"{begun - 1} workers that took it, one after the other, stopped before it ended"
+            row = await self._execution.store.find(run)
+            if row is not None and row.state is RunState.ENDED:
+                await self._answer(taken, item, target, row)
+            else:
+                await self._poisoned(taken, item, target, run, why)
             return
         if await self._made(taken, item, target, run):
             self._ended[run] = asyncio.Event()
@@ -290,8 +291,10 @@ class Receiver:
                 async with asyncio.timeout(max(0.0, min(LOOK, beat - loop.time()))):
                     await event.wait()
             if loop.time() >= beat:
-                if not await taken.extend():
-                    return
+                # A queue that is away for a while takes nothing from this worker: the run is here, and its answer is written later.
+                with suppress(Away):
+                    if not await taken.extend():
+                        return
                 beat = loop.time() + period
 
     async def _held(self, run: str) -> bool:
@@ -325,11 +328,22 @@ class Receiver:
         attempts = self._attempts.get(run)
         text = answer_text(value, ending, taint, None if attempts is None else attempts.left)
         try:
-            await taken.answer(text)
+            await self._written(taken, text)
         except TooLong as problem:
             message = f"the answer of `{short(entry)}` does not go back: {problem}; the call was made"
-            await taken.answer(answer_text(None, fault(FaultKind.TOO_LARGE, message), taint, None))
-        self.counts.answered += 1
+            await self._written(taken, answer_text(None, fault(FaultKind.TOO_LARGE, message), taint, None))
+
+    async def _written(self, taken: Taken, text: bytes) -> None:
+        """Write an answer, as soon as the queue is there: doing it twice is doing it once. Raises `TooLong`, and `Away` at the end."""
+        while True:
+            try:
+                await taken.answer(text)
+                self.counts.answered += 1
+                return
+            except Away:
+                if self._drained:
+                    raise
+                await asyncio.sleep(LOOK)
 
     async def _poisoned(self, taken: Taken, item: Item, target: Target, run: str, why: str) -> None:
         """An item that ends its workers is given up: what it did before is unknown, and nobody goes on with it."""
@@ -342,13 +356,11 @@ class Receiver:
             ending["details"] = {"why": message}
         else:
             ending = fault(FaultKind.UNAVAILABLE, message, final=True)
-        await taken.answer(answer_text(None, ending, frozenset(), None))
-        self.counts.answered += 1
+        await self._written(taken, answer_text(None, ending, frozenset(), None))
 
     async def _refuse(self, taken: Taken, kind: FaultKind, message: str, **details: object) -> None:
         """Answer without a run."""
-        await taken.answer(answer_text(None, fault(kind, message, **details), frozenset(), None))
-        self.counts.answered += 1
+        await self._written(taken, answer_text(None, fault(kind, message, **details), frozenset(), None))
 
     async def _give_back(self, taken: Taken, after: float) -> None:
         await taken.give_back(after)

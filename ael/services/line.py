@@ -16,8 +16,8 @@ from ael.types.fault import FaultKind
 
 SETTLE = 2.0
 """Seconds that a call which is given up waits to hear whether anybody had it."""
-_ROOM_AGAIN = (0.05, 1.0)
-"""Seconds between looks for room in a full queue, at first and at most."""
+_AGAIN = (0.05, 1.0)
+"""Seconds between tries to put a call where there was no room, or no word of it, at first and at most."""
 _SEEN = 4_000
 RETRY_AFTER = 1.0
 
@@ -123,27 +123,32 @@ class Queued(Elsewhere):
 
     async def _enter(self, work: Exchange, item: Item) -> Entered:
         """Put it there. A full queue holds its sender, as long as that has time."""
-        call, loop, wait = work.call, asyncio.get_running_loop(), _ROOM_AGAIN[0]
+        call, loop, wait, doubt = work.call, asyncio.get_running_loop(), _AGAIN[0], False
         while True:
             try:
-                return await self._entered(work, item)
+                return await self._entered(work, item, doubt)
             except Full:
+                doubt = False
                 self._nothing_sent(work)
                 if loop.time() + wait >= work.until:
                     message = "the queue is full"
                     raise self._fault(call, FaultKind.UNAVAILABLE, message, sent=False, retry_after=RETRY_AFTER) from None
-                await asyncio.sleep(wait)
-                wait = min(_ROOM_AGAIN[1], wait * 2)
             except Another:
                 message = "this key names another call: a key is for one request alone"
                 raise self._fault(call, FaultKind.BAD_ARGUMENTS, message, sent=False, final=True) from None
             except TooLong as problem:
                 raise self._fault(call, FaultKind.TOO_LARGE, str(problem), sent=False, final=True) from None
             except Away as away:
-                work.verdict = "bad"
-                raise self._fault(call, FaultKind.UNAVAILABLE, away.message, sent=away.put) from None
+                # Once it may be there, trying again is the way to know: putting it twice is putting it once.
+                doubt = doubt or away.put
+                if not doubt or loop.time() + wait >= work.until:
+                    work.verdict = "bad"
+                    raise self._fault(call, FaultKind.UNAVAILABLE, away.message, sent=doubt) from None
+            await asyncio.sleep(wait)
+            wait = min(_AGAIN[1], wait * 2)
 
-    async def _entered(self, work: Exchange, item: Item) -> Entered:
+    async def _entered(self, work: Exchange, item: Item, doubt: bool) -> Entered:
+        """One try; `doubt`: an earlier one may have put it."""
         # Told before each try: a connection that breaks in the middle leaves open whether the item is there.
         work.sent = True
         work.call.context.sending(self._protocol)
@@ -157,7 +162,7 @@ class Queued(Elsewhere):
                 entering.cancel()
             elif (problem := entering.exception()) is None:
                 await self._take_back(work, item.at(entering.result().turn))
-            elif not (isinstance(problem, Away) and problem.put):
+            elif not (isinstance(problem, Away) and (doubt or problem.put)):
                 self._nothing_sent(work)
             raise
 
