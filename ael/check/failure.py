@@ -239,7 +239,7 @@ def check_model_node(c: Checker, node: n.NodeDecl, name: str, allows: frozenset[
     """An uncertain tool call ends a model-driven node with `Uncertain`: a node with such a tool lists it."""
     if UNCERTAIN in allows:
         return
-    for path, symbol in _offered(c, c.module, node.clauses, set()):
+    for path, symbol in _offered(c, c.module, node.clauses):
         signature = c.collected.signatures.get(symbol.name)
         if signature is None or UNCERTAIN not in signature.fails:
             continue
@@ -252,18 +252,19 @@ def check_model_node(c: Checker, node: n.NodeDecl, name: str, allows: frozenset[
         return
 
 
-def _offered(c: Checker, scope: ModuleScope, clauses: Sequence[n.Clause], seen: set[str]) -> Iterator[tuple[n.Path, Symbol]]:
+def _offered(c: Checker, scope: ModuleScope, clauses: Sequence[n.Clause]) -> Iterator[tuple[n.Path, Symbol]]:
     """What clauses offer to a model, that of their skills too, each with the path in these clauses that brings it."""
-    for clause in clauses:
-        if not isinstance(clause, n.Tools | n.Skills):
-            continue
-        for path in clause.paths:
-            symbol = find(c.collected, scope, path)
-            if symbol is None:
-                continue
-            if isinstance(clause, n.Tools):
-                yield path, symbol
-            elif isinstance(symbol.node, n.SkillDecl) and symbol.name not in seen:
-                seen.add(symbol.name)
-                inner = _offered(c, c.collected.scope_of(symbol), symbol.node.clauses, seen)
-                yield from ((path, brought) for _, brought in inner)
+    seen: set[str] = set()
+    waiting: list[tuple[n.Path | None, ModuleScope, Sequence[n.Clause]]] = [(None, scope, clauses)]
+    while waiting:
+        through, where, said = waiting.pop()
+        for clause in said:
+            for path in clause.paths if isinstance(clause, n.Tools | n.Skills) else ():
+                symbol = find(c.collected, where, path)
+                if symbol is None:
+                    continue
+                if isinstance(clause, n.Tools):
+                    yield through or path, symbol
+                elif isinstance(symbol.node, n.SkillDecl) and symbol.name not in seen:
+                    seen.add(symbol.name)
+                    waiting.append((through or path, c.collected.scope_of(symbol), symbol.node.clauses))

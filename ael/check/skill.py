@@ -169,15 +169,19 @@ def _no_circles(context: Context, found: Mapping[str, Draft]) -> None:
         context.report("AEL0641", message, module, path, labels=labels)
 
 
-def _with_uses(found: Mapping[str, Draft], draft: Draft, into: dict[str, Draft], inside: frozenset[str] = frozenset()) -> None:
-    """Add a skill after those that it uses, each once. Circles, which are reported, end here too."""
-    name = draft.symbol.name
-    if name in into or name in inside:
-        return
-    for _, symbol in draft.skills:
-        if symbol.name in found:
-            _with_uses(found, found[symbol.name], into, inside | {name})
-    into[name] = draft
+def _with_uses(found: Mapping[str, Draft], first: Draft, into: dict[str, Draft]) -> None:
+    """Add a skill after those that it uses, each once. Circles, which are reported, end here too; a chain may be of any length."""
+    entered: set[str] = set(into)
+    work = [(first, False)]
+    while work:
+        draft, left = work.pop()
+        name = draft.symbol.name
+        if left:
+            into[name] = draft
+        elif name not in entered:
+            entered.add(name)
+            work.append((draft, True))
+            work += [(found[symbol.name], False) for _, symbol in reversed(draft.skills) if symbol.name in found]
 
 
 def bundle(context: Context, scope: ModuleScope, clause: n.Skills | None, found: Mapping[str, Draft]) -> Bundle:

@@ -159,3 +159,16 @@ def test_no_outside_data_decides_an_edge_of_a_strict_agent(edges: list[str]) -> 
     text = STRICT.replace("EDGES", "\n  ".join(edges))
     assert [d.code for d in check(text).found if d.code != "AEL1101"] == ["AEL0704"], check(text).found
     assert "AEL0704" not in check(text.replace("  policy strict\n", "")).codes
+
+
+def test_a_chain_of_skills_may_be_of_any_length() -> None:
+    """K48."""
+    count = 3_000
+    chain = (
+        "".join(f'skill s{n} {{\n  version "1"\n  instructions "{n}"\n  skills s{n + 1}\n}}\n' for n in range(count))
+        + f'skill s{count} {{\n  version "1"\n  tools refund\n}}\n'
+    )
+    text = program("  grants orders.refund\n", repeat="reconcile").replace("  skills desk\n", "  skills s0\n") + chain
+    assert check(text).errors == ["AEL0403"]
+    last = chain.replace("  tools refund\n}\n", "  skills s0\n}\n")
+    assert "AEL0641" in check(program("  grants orders.refund\n") + last).errors
