@@ -83,6 +83,22 @@ MUTATIONS = (
         METRICS + "test_a_caller_follows_its_own_kept_runs",
     ),
     Mutation(
+        "K43",
+        "who may read what is served",
+        "ael/server/sides.py",
+        '            case ["contract"] if self.contract is not None:\n                guard.who(headers)\n',
+        '            case ["contract"] if self.contract is not None:\n',
+        CLIENT + "test_what_cannot_be_opened",
+    ),
+    Mutation(
+        "K43",
+        "whose the turns of a model are",
+        "ael/run/run.py",
+        "        for follower in self._near if own else ():",
+        "        for follower in self._near:",
+        METRICS + "test_what_runs_elsewhere_is_counted_by_whose_it_is",
+    ),
+    Mutation(
         "K44",
         "the labels of metrics",
         "ael/server/metrics.py",
