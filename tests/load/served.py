@@ -77,12 +77,13 @@ class Note:
 
 @dataclass
 class Command:
-    """`ael serve` at work in `folder`."""
+    """`ael serve` at work in `folder`, whose standard error is in the file `said` there, from `since` on."""
 
     process: subprocess.Popen[bytes]
     folder: Path
-    port: int
-    rpc: int
+    since: int
+    port: int = 0
+    rpc: int = 0
 
     @property
     def ledger(self) -> list[Note]:
@@ -107,7 +108,7 @@ class Command:
     @property
     def said(self) -> str:
         """Its standard error."""
-        return (self.folder / "said").read_text()
+        return (self.folder / "said").read_bytes()[self.since :].decode()
 
     @property
     def memory(self) -> int:
@@ -132,9 +133,10 @@ def command(folder: Path, deploy: str = "", main: str = MAIN, outside: str = OUT
     write(folder, files)
     line = [sys.executable, "-m", "ael", "serve", str(folder), *(words or ("--port", "0", "--grpc-port", "0"))]
     with open(folder / "said", "ab") as said:
+        since = said.tell()
         process = subprocess.Popen(line, stderr=said, env={**os.environ, "ORDERS_TOKEN": TOKEN})
     try:
-        served = Command(process, folder, 0, 0)
+        served = Command(process, folder, since)
         served.rpc = _port(served, r"listening for gRPC on 127\.0\.0\.1:(\d+)")
         served.port = _port(served, r"listening on http://127\.0\.0\.1:(\d+)")
         yield served
@@ -145,11 +147,11 @@ def command(folder: Path, deploy: str = "", main: str = MAIN, outside: str = OUT
 
 
 def _port(served: Command, line: str) -> int:
-    """The port that it says it listens on; the last, where it was started more than once in a folder."""
+    """The port that it says it listens on."""
     until = time.monotonic() + 90
     while time.monotonic() < until:
-        if found := re.findall(line, served.said):
-            return int(found[-1])
+        if found := re.search(line, served.said):
+            return int(found[1])
         assert served.process.poll() is None, served.said
         time.sleep(0.02)
     raise AssertionError(served.said)

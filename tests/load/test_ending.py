@@ -9,10 +9,17 @@ from pathlib import Path
 
 import pytest
 
+from ael.run.outcome import Faulted
+from ael.server.answer import answer
+from ael.server.exposure import ExposedTool
+from ael.types.fault import FaultKind
 from tests.load.clients import PROTOCOLS, Load, client
 from tests.load.served import LIMIT, Command, command
 from tests.load.test_shedding import LISTEN, clients
+from tests.transports import places
+from tests.transports.programs import SHOP
 from tests.transports.test_context import until
+from tests.transports.test_protocol import post
 
 RUNS = {"memory": LISTEN, "sqlite": LISTEN.replace("runs = memory", 'runs = sqlite("runs.db")')}
 MANY = 1_000_000
@@ -82,3 +89,46 @@ def test_calls_that_outlast_the_end(protocol: str, tmp_path: Path) -> None:
 
     with command(tmp_path, LISTEN.replace("drain: 60s", "drain: 1s")) as served:
         asyncio.run(scenario(served))
+
+
+STRUCK = """
+node struck(id: String) -> String fails Uncertain
+  grants world.act
+{
+  try strike(id)
+}
+"""
+
+
+@pytest.mark.feature("A11.4", "A8.5", "K26", "K39")
+def test_what_is_cut_off_inside_a_node_is_in_doubt(tmp_path: Path) -> None:
+    """The call of the node is no effect itself; what it had begun is named, so that nobody takes a refusal for it and asks again."""
+    deploy = "runs = memory\nlisten = http(drain: 50ms)\nserve = [struck]\n"
+
+    async def scenario() -> None:
+        async with places.serving(tmp_path, SHOP + STRUCK, deploy) as (_, port, stop):
+            calls = [
+                asyncio.ensure_future(post(port, "/shop.Nodes/Struck", b'{"id": "wait:never"}', headers))
+                for headers in ({"Idempotency-Key": "k"}, {})
+            ]
+            await until(lambda: len(places.ledger(tmp_path)) == len(calls))
+            stop.set()
+            for call in calls:
+                ending = (await call).json["details"][0]["debug"]
+                assert (ending["outcome"], ending["operation"], ending["step"]) == ("uncertain", "strike", "struck/strike@0")
+                assert ending["key"] in [line["key"] for line in places.ledger(tmp_path)]
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.feature("K26", "K39")
+def test_a_tool_that_was_cut_off_says_what_is_in_doubt() -> None:
+    """To a model the doubt comes first, and then why the call ended."""
+    tool = ExposedTool("struck", "main.struck", True, {"name": "struck"})
+    lost = {"key": "k", "operation": "strike", "step": "struck/strike@0"}
+    ended = answer(tool, "r1", Faulted(FaultKind.CANCELLED, "the server is shutting down", {"uncertain": [lost]}))
+    told = {"outcome": "uncertain", **lost, "why": "Cancelled: the server is shutting down"}
+    assert ended["_meta"] == {"ael/outcome": told, "ael/run": "r1"}
+    assert "UNCERTAIN: strike may or may not have taken effect (key k" in str(ended["content"])
+    plain = answer(tool, "r1", Faulted(FaultKind.CANCELLED, "the server is shutting down", {}))
+    assert "UNCERTAIN" not in str(plain["content"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,7 @@ import pytest
 from ael.run.outcome import Faulted, Outcome, Unsettled, Value
 from tests.load.served import Command, command
 from tests.load.weather import Grpc, Http, Weather, http, rpc
+from tests.ports import free_port
 from tests.transports.places import OUTSIDE, Placed, Setting, ledger, placed
 from tests.transports.programs import SHOP
 from tests.transports.test_context import until
@@ -116,3 +117,69 @@ def test_calls_in_bad_weather(protocol: str, runs: str, tmp_path: Path) -> None:
         asyncio.run(until(lambda: served.files <= files + 4))
         assert served.memory - memory < MOST_MEMORY
         assert "Traceback" not in served.said
+
+
+@pytest.mark.timeout(400)
+@pytest.mark.feature("A11.4", "A12.12", "K26", "K27")
+@pytest.mark.parametrize("protocol", ["connect", "grpc"])
+def test_a_server_that_is_killed_under_load(protocol: str, tmp_path: Path) -> None:
+    """Twice in the middle of calls that it keeps: the next one over its store knows them. What may be repeated was done under one key, what
+    may not at most once, and each call that is asked for again when all is over says what it said before, or what became of it."""
+    ports = free_port(), free_port()
+    words = ("--port", str(ports[0]), "--grpc-port", str(ports[1]))
+    where = ports[0] if protocol == "connect" else ports[1]
+    folder, deploy = tmp_path / "server", LISTEN + RUNS["sqlite"].replace('"runs.db"', '"runs.db", lease: 2s')
+
+    async def scenario(program: Placed, again: list[Command]) -> None:
+        ends: dict[str, tuple[str, Outcome]] = {}
+        numbers, up = iter(range(KEPT)), asyncio.Event()
+        up.set()
+
+        async def work() -> None:
+            for n in numbers:
+                await up.wait()
+                entry = ENTRIES[n % len(ENTRIES)]
+                ends[f"c{n}"] = entry, await program.run(entry, {"id": f"c{n}"}, run=f"run-{SEED}-{n}")
+                if n in (KEPT // 3, 2 * KEPT // 3):
+                    up.clear()
+                    again[-1].process.kill()
+                    await asyncio.to_thread(again[-1].process.wait)
+                    again.append(await asyncio.to_thread(stack.enter_context, command(folder, deploy, SHOP, OUTSIDE, *words)))
+                    up.set()
+
+        await asyncio.gather(*(work() for _ in range(16)))
+        assert len(ends) == KEPT
+        checked(ledger(folder), ends)
+        for id, (entry, outcome) in ends.items():
+            later = await program.run(entry, {"id": id}, run=f"run-{SEED}-{id[1:]}")
+            if entry in ("pay", "book") and not isinstance(outcome, Faulted):
+                assert isinstance(later, Value | Unsettled), (id, outcome, later)
+            if isinstance(outcome, Value):
+                assert isinstance(later, Value), (id, later)
+                assert later.plain == outcome.plain
+            ends[id] = entry, later
+        checked(ledger(folder), ends)
+
+    with ExitStack() as stack:
+        first = stack.enter_context(command(folder, deploy, SHOP, OUTSIDE, *words))
+
+        async def all_of_it() -> None:
+            async with placed("in process", tmp_path / "client", SHOP, client(protocol, where)) as program:
+                await scenario(program, [first])
+
+        asyncio.run(all_of_it())
+
+
+def checked(lines: list[dict[str, str]], ends: dict[str, tuple[str, Outcome]]) -> None:
+    """What was done, and what was told of it."""
+    done: dict[str, list[str]] = defaultdict(list)
+    for line in lines:
+        done[line["what"]].append(line["key"])
+    for id, (entry, outcome) in ends.items():
+        told = (id, entry, outcome, done[id])
+        assert len(set(done[id])) <= 1, told
+        if entry in ("pay", "book"):
+            assert len(done[id]) <= 1, told
+            assert not (isinstance(outcome, Faulted) and done[id]), told
+        if isinstance(outcome, Value):
+            assert done[id], told

@@ -38,7 +38,7 @@ MUTATIONS = (
         "ael/server/ending.py",
         "    lost = _loss(given, key, inside=cut)\n",
         "    lost = _loss(given, key, inside=False)\n",
-        ENDING + "test_calls_that_outlast_the_end[connect]",
+        ENDING + "test_what_is_cut_off_inside_a_node_is_in_doubt",
     ),
     Mutation(
         "K26",
@@ -46,7 +46,7 @@ MUTATIONS = (
         "ael/server/answer.py",
         "            for one in lost if isinstance(lost, list) else ():\n",
         "            for one in lost if isinstance(lost, tuple) else ():\n",
-        ENDING + "test_calls_that_outlast_the_end[mcp]",
+        ENDING + "test_a_tool_that_was_cut_off_says_what_is_in_doubt",
     ),
     Mutation(
         "K45",
