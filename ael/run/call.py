@@ -33,6 +33,8 @@ class CallPlan:
 
     kind: Kind = Kind.TOOL
     span = "tool"
+    place: object = None
+    """What the record of its start says of where that is: `ELSEWHERE`, or nothing."""
 
     __slots__ = (
         "_unbounded_text",
@@ -111,11 +113,16 @@ class CallPlan:
                 if known.ending is not Ending.VALUE:
                     raise self._replayed(step, known, arguments)
                 return known.value, None
-            if step.key and self.interrupted(step):
+            moved = step.elsewhere and self.place is None
+            if step.key and (self.interrupted(step) or (moved and self.repeat.can_be_uncertain)):
                 why = "it was interrupted after it had started"
                 if run.parks_uncertain:
                     raise self.unsettled(step, why, arguments)
                 raise self.uncertain(step, why, arguments)
+            if moved:
+                gone = Fault(FaultKind.UNAVAILABLE, left_there(self.short), final=True)
+                step.fail(gone)
+                raise gone
         if needs_approval and (approved is None or not approved.fits(self.name, step.path, arguments)):
             refusal = Fault(FaultKind.APPROVAL_DENIED, f"`{self.short}` has no approval for these arguments", path=step.path)
             step.fail(refusal)
@@ -130,7 +137,7 @@ class CallPlan:
         try:
             if run.cancelled is not None:
                 await asyncio.sleep(0)  # it hears of that here, before anything begins
-            waiting = step.start()
+            waiting = step.start(self.place)
             if waiting is not None:
                 await waiting
         except asyncio.CancelledError as error:
@@ -339,6 +346,11 @@ class CallPlan:
     def lost(self, fault: Fault, step: Step) -> bool:
         """Whether `fault` leaves open if this took effect: a body of AEL code was cut off by its own time limit."""
         return fault.kind is FaultKind.TIMEOUT and fault.details.get("path") == step.path
+
+
+def left_there(short: str) -> str:
+    """What is told of a call that was sent to where the deployment has no place any more: doing it here would be doing it again."""
+    return f"`{short}` was begun where the deployment placed it then, and now it has no such place"
 
 
 def tell_retry(step: Step, attempt: int, wait: float, fault: Fault, span: OpenSpan | None) -> None:

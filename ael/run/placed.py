@@ -9,6 +9,9 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, cast
 
 from ael.data import replace
+from ael.journal.entry import State
+from ael.run.approval import Approved
+from ael.run.call import CallPlan
 from ael.run.codec import InputCodec, text_of_form
 from ael.run.extern import context_of, full_name
 from ael.run.masker import Masker
@@ -17,7 +20,7 @@ from ael.run.progress import heard
 from ael.run.repeat import LOST_ANSWER
 from ael.run.scope import Scope
 from ael.run.service import Serving, limits_of_operation
-from ael.run.step import Step
+from ael.run.step import ELSEWHERE, Step
 from ael.run.world import World
 from ael.types.fault import FAULT_NAMES, Failure, Fault, FaultKind, Uncertain
 from ael.types.problem import DecodeError
@@ -36,7 +39,8 @@ class Told(Fault):
 class PlacedOperation(Serving):
     """An operation of a service, provided elsewhere."""
 
-    __slots__ = ("_call", "_placement")
+    place = ELSEWHERE
+    __slots__ = ("_call", "_placement", "moved")
 
     def __init__(self, world: World, spec: OperationSpec, short: str, placement: Placement, provided: bool) -> None:
         """`provided`: this program has a body for it too, whose taint is the operation's; else its result is outside data."""
@@ -55,7 +59,18 @@ class PlacedOperation(Serving):
             frozenset() if provided else frozenset({f"service:{short}"}),
         )
         self._placement = placement
+        self.moved: Callable[[], CallPlan] | None = None
+        """The same operation with its provider in the process."""
         self._call = Crossing(world, spec.signature, short, spec.name.rpartition(".")[2], most_output)
+
+    async def perform(
+        self, scope: Scope, depth: int, step: Step, arguments: dict[str, object], approved: Approved | None, needs_approval: bool
+    ) -> tuple[object, bytes | None]:
+        """As every call; one that an earlier execution began in the process goes on there, over the records of what it did."""
+        open_yet = step.state is State.STARTED and not step.elsewhere
+        if open_yet and self.moved is not None and scope.run.began(step.path):
+            return await self.moved().perform(scope, depth, step, arguments, approved, needs_approval)
+        return await super().perform(scope, depth, step, arguments, approved, needs_approval)
 
     def body(self, scope: Scope, path: str, depth: int, step: Step, arguments: dict[str, object]) -> Coroutine[Any, Any, object]:
         form = self.input.value.encode(arguments)

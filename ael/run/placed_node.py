@@ -12,7 +12,7 @@ from typing import Any
 
 from ael.journal.entry import Kind
 from ael.lower.unit import CompiledNode
-from ael.run.call import CallPlan
+from ael.run.call import CallPlan, left_there
 from ael.run.codec import InputCodec
 from ael.run.delivery import deliver
 from ael.run.gate import bad_arguments
@@ -22,7 +22,7 @@ from ael.run.placement import PlacedAnswer, PlacedCall, Placement
 from ael.run.repeat import LOST_ANSWER
 from ael.run.run import Run
 from ael.run.scope import Scope
-from ael.run.step import Step
+from ael.run.step import ELSEWHERE, Step
 from ael.run.world import World
 from ael.types.fault import Fault, FaultKind
 from ael.types.problem import DecodeError
@@ -65,6 +65,7 @@ class _Visit(CallPlan):
 
     kind = Kind.OPERATION
     span = "operation"
+    place = ELSEWHERE
     __slots__ = ("_call", "_delivers", "_grants", "_placement")
 
     def __init__(self, world: World, spec: NodeSpec, short: str, placement: Placement, delivers: bool) -> None:
@@ -119,8 +120,7 @@ class Gone:
 
     async def call(self, call: PlacedCall) -> PlacedAnswer:
         """Nobody can be asked what became of it, and doing it again here would be doing it twice. Raises `Fault`."""
-        message = f"this visit of `{self._short}` was begun where the deployment placed it then, and now it has no such place"
-        raise Fault(FaultKind.UNAVAILABLE, message, sent=True, final=True)
+        raise Fault(FaultKind.UNAVAILABLE, left_there(self._short), sent=True, final=True)
 
     async def close(self) -> None:
         """Nothing was opened."""

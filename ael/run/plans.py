@@ -104,7 +104,9 @@ class Plans(dict[str, Plan]):
         if placement is None:
             return self._provided(name)
         provided = any(provide.spec.service == service for provide in world.unit.provides.values())
-        return PlacedOperation(world, world.unit.operations[name], short(name), placement, provided)
+        plan = PlacedOperation(world, world.unit.operations[name], short(name), placement, provided)
+        plan.moved = cache(lambda: self._provided(name))
+        return plan
 
     def _provided(self, name: str) -> OperationPlan:
         """An operation with its provider: the one that the deployment names, else the only one there is."""

@@ -18,12 +18,14 @@ from ael.types.fault import Failure, Fault, FaultKind, Uncertain
 
 _PROPOSED, _STARTED, _ANSWERED = State.PROPOSED, State.STARTED, State.ANSWERED
 _NO_TAINT: frozenset[str] = frozenset()
+ELSEWHERE = "elsewhere"
+"""What the `started` record of a call says that is carried out of the process, wherever to."""
 
 
 class Step:
     """One effect at one place of a run. `digest` is the hash of its request, `key` its idempotency key."""
 
-    __slots__ = ("derived", "digest", "key", "kind", "path", "run", "sent", "state", "target")
+    __slots__ = ("derived", "digest", "elsewhere", "key", "kind", "path", "run", "sent", "state", "target")
 
     def __init__(
         self, run: Run, path: str, kind: Kind, target: str, digest: str, key: str | None = None, derived: tuple[str, ...] = ()
@@ -36,6 +38,8 @@ class Step:
         self.key = key_of(run.root, logical(path), target) if key is None else key
         self.derived = derived
         self.state: State | None = None
+        self.elsewhere = False
+        """Whether an earlier execution started this where the deployment placed it, outside of the process."""
         self.sent: bool | None = None
         """Whether anything of the call went out, where what carries it can tell; None where it cannot."""
 
@@ -58,6 +62,7 @@ class Step:
                 requested=self.digest,
             )
         self.state = last.state
+        self.elsewhere = last.state is _STARTED and last.value == ELSEWHERE
         return last if last.state is _ANSWERED else None
 
     def propose(self, value: object) -> None:
@@ -71,15 +76,18 @@ class Step:
             self.state = _PROPOSED
             self._later(run.journal.append(entry))
 
-    def start(self) -> Awaitable[None] | None:
-        """Record that it begins. What this gives has to be awaited before anything is sent; None when the record is durable."""
+    def start(self, place: object = None) -> Awaitable[None] | None:
+        """Record that it begins; `place` is `ELSEWHERE` where that is not in the process.
+
+        What this gives has to be awaited before anything is sent; None when the record is durable.
+        """
         if self.state is _STARTED:
             return None
         run = self.run
         if run.draining:
             raise Parked(Wait("time", self.path, self.target, run.world.clock.now(), {"reason": "the worker stops"}))
         now = run.world.clock.now()
-        entry = Entry(self.path, _STARTED, self.kind, self.target, self.digest, self.key, None, None, now, 0.0, (), self.derived)
+        entry = Entry(self.path, _STARTED, self.kind, self.target, self.digest, self.key, place, None, now, 0.0, (), self.derived)
         self.state = _STARTED
         return run.journal.append(entry)
 

@@ -1,4 +1,4 @@
-"""Edges elsewhere: what is delivered again, where a visit is, and that one that began is not begun again (`ael/run/delivery.py`)."""
+"""Edges elsewhere: what is delivered again, where a visit or a call is, and that one that began is not begun again."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from tests.mutation.mutation import Mutation
 EDGES = "tests/transports/test_edges.py::"
 LOST = "tests/transports/test_edges_lost.py::"
 MOVED = "tests/transports/test_edges_moved.py::"
+CALLS = "tests/transports/test_moved.py::"
 
 MUTATIONS = (
     Mutation(
@@ -72,5 +73,21 @@ MUTATIONS = (
         "    return own if own is not None or any(name in here for name in names) else placements.get(node)",
         "    return own if own is not None else placements.get(node)",
         EDGES + "test_the_place_of_an_edge_goes_before_that_of_its_node",
+    ),
+    Mutation(
+        "K26",
+        "that a call which was sent is not made here",
+        "ael/run/call.py",
+        "            moved = step.elsewhere and self.place is None",
+        "            moved = False",
+        CALLS + "test_a_call_that_was_sent_is_not_made_here",
+    ),
+    Mutation(
+        "K26",
+        "that a call which began here is not sent away",
+        "ael/run/placed.py",
+        "        if open_yet and self.moved is not None and scope.run.began(step.path):",
+        "        if open_yet and self.moved is not None and not step.path:",
+        CALLS + "test_a_call_that_had_begun_here_goes_on_here",
     ),
 )
