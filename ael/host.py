@@ -164,10 +164,10 @@ def open_host(
     )
 
 
-def open_preview(opened: Opened, names: frozenset[str], sinks: Sequence[Sink] = ()) -> Host:
+def open_preview(opened: Opened, names: frozenset[str], sinks: Sequence[Sink] = (), *, keyring: bool = False) -> Host:
     """A host whose nodes can be asked what they would send, never run: no key is needed, and no store, tool or model is opened.
 
-    `names`: what is looked at, whose models are bound. `sinks` see what a rehearsal does. A model that cannot be used here yet is told in
+    `names`: what is looked at, whose models are bound. `sinks` see what a rehearsal does. `keyring`: secrets are looked up there too, to be masked. A model that cannot be used here yet is told in
     `warnings`, and measured all the same.
     """
     deployment = opened.deployment
@@ -182,8 +182,12 @@ def open_preview(opened: Opened, names: frozenset[str], sinks: Sequence[Sink] = 
             bound[name] = BoundModel(Unbound(binding.provider or "none"), model_name(spec, binding), {}, spec.fallback)
             warnings.append(error.message)
     unit = lower(opened.program)
+    # Nothing is asked with them: they are masked in what is kept for a run that another process makes.
+    secrets = Secrets(deployment)
+    know_all(secrets, keyring=keyring)
     bindings = Bindings(
         models=bound,
+        secrets=secrets.known,
         provides=deployment.services,
         tools=deployment.tools,
         prices=prices_of(bound, deployment),

@@ -41,7 +41,8 @@ def detach(opened: Opened, entry: str, values: Mapping[str, object], args: argpa
         kept = 'write where runs are kept: `runs = sqlite("runs.db")` or `postgres(secret("RUNS_DB"))`'
         tell("AEL0904", "there is no store to leave the run in: it would end with this command", *(warnings or [kept]))
         return 2
-    engine = open_preview(opened, frozenset()).engine
+    # What is kept for another process holds no secret, whichever of them that process will need.
+    engine = open_preview(opened, frozenset(), keyring=True).engine
     try:
         decoded(engine.input(entry), values)
     except DecodeError as error:

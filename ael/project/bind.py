@@ -153,7 +153,7 @@ def bind_store(module: n.Module, folder: Path, name: str, bag: Bag) -> Deploymen
     state = State(module.source, bag, frozenset(), {})
     _read(state, module, WORLD, kinds=("secret", "runs"))
     _missing_secrets(state)
-    return Deployment(name=name, folder=str(folder), secrets=state.secrets, runs=state.runs)
+    return Deployment(name=name, folder=str(folder), secrets=state.secrets, owned_secrets=state.owned_secrets, runs=state.runs)
 
 
 def _state(source: Source, program: CheckedProgram, bag: Bag, packages: frozenset[str], pins: Pins) -> ProgramState:

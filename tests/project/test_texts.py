@@ -112,3 +112,64 @@ def test_a_module_below_may_read_from_a_folder_above_it_within_the_pack(tmp_path
     found = open_program(tmp_path / "b" / "main.ael", bag)
     assert found is not None, bag.sorted()
     assert found.program.skills["desk/other.other"].instructions == "Be kind."
+
+
+@pytest.mark.feature("A6.1", "A4.1", "A11.5")
+def test_a_skill_of_another_pack_needs_grants_of_that_packs_permissions(tmp_path: Path) -> None:
+    """What it brings may be private to its module, its file is one of its own pack, and both places of a mistake are shown."""
+    main = """use refunds/main.{policy}
+
+model fast {
+  provider openai
+  name "gpt-5-mini"
+}
+
+node main(q: String) -> String
+  model fast
+  policy loop(steps: 2, tool_calls: 1)
+  skills policy
+{
+  instructions "Answer."
+}
+"""
+    refunds = """permission orders.refund
+
+/// Give the money back. Only after a person asked for it.
+tool refund(id: String(max: 64)) -> String
+  needs orders.refund
+  repeat idempotent
+{
+  "refunded ${id}"
+}
+
+pub skill policy {
+  version "1.2"
+  instructions from "texts/policy.md"
+  tools refund
+}
+"""
+    app = tmp_path / "app"
+    write(
+        tmp_path,
+        {
+            "app/pack.ael": 'pack app {\n  version "0.1.0"\n  depends refunds "1.2" from "../refunds"\n}\n',
+            "app/main.ael": main,
+            "refunds/pack.ael": 'pack refunds {\n  version "1.2.0"\n}\n',
+            "refunds/main.ael": refunds,
+            "refunds/texts/policy.md": "Refund in full.\n",
+        },
+    )
+    bag = Bag()
+    assert open_program(app / "main.ael", bag) is None
+    [refused] = bag.sorted()
+    assert refused.code == "AEL0644"
+    assert "which needs `refunds.orders.refund`, and the node `main` is not granted it" in refused.message
+    assert [label.place.source.path for label in refused.labels] == [
+        app / "main.ael",
+        *[(tmp_path / "refunds" / "main.ael")] * 2,
+    ]
+    write(app, {"main.ael": main.replace("  skills", "  grants refunds.orders.refund\n  skills")})
+    opened = open_program(app / "main.ael", bag := Bag())
+    assert opened is not None, bag.sorted()
+    [skill] = opened.program.nodes["main.main"].skills
+    assert (skill.version, skill.instructions) == ("1.2", "Refund in full.")

@@ -170,8 +170,11 @@ def test_it_is_in_nothing_that_a_run_prints_keeps_or_sends(world: World) -> None
 
 @pytest.mark.feature("A16.8", "K41")
 def test_it_is_in_nothing_that_is_shown_of_a_kept_run(world: World) -> None:
+    (world.ael.folder / "in.json.key").write_text(input_with_secrets())
     world("run", ".", "main", "--q", "x", "--quiet")
     world("run", ".", "fails", "--quiet", code=1)
+    world("run", ".", "main", "--input", "in.json.key", "--detach")
+    world("worker", ".", "--once", code=None)
     rows = json.loads(world("runs", "list", "--format", "json"))
     world("runs", "list")
     for row in rows:
