@@ -167,8 +167,8 @@ def open_host(
 def open_preview(opened: Opened, names: frozenset[str], sinks: Sequence[Sink] = (), *, keyring: bool = False) -> Host:
     """A host whose nodes can be asked what they would send, never run: no key is needed, and no store, tool or model is opened.
 
-    `names`: what is looked at, whose models are bound. `sinks` see what a rehearsal does. `keyring`: secrets are looked up there too, to be masked. A model that cannot be used here yet is told in
-    `warnings`, and measured all the same.
+    `names`: what is looked at, whose models are bound. `sinks` see what a rehearsal does. `keyring`: secrets are looked up there too, to be
+    masked. A model that cannot be used here yet is told in `warnings`, and measured all the same.
     """
     deployment = opened.deployment
     warnings: list[str] = []
