@@ -17,7 +17,7 @@ from ael.cli.report import FORMATS, report
 from ael.diagnostics.diagnostic import Bag
 from ael.diagnostics.fix import apply
 from ael.project.cache import CheckCache
-from ael.project.program import check_paths, source_files
+from ael.project.program import check_paths, watched_files
 from ael.project.shipped import cache_folder
 
 _ROUNDS = 8
@@ -126,7 +126,7 @@ def _state(paths: Iterable[Path]) -> dict[Path, tuple[int, int]]:
     found: dict[Path, tuple[int, int]] = {}
     folders = [path if path.is_dir() else path.resolve().parent for path in paths]
     for folder in (*folders, *_around(folders)):
-        for file in source_files(folder):
+        for file in watched_files(folder):
             try:
                 status = file.stat()
             except OSError:
