@@ -10,11 +10,11 @@ from ael.host import Host
 from ael.project.serving import Listen
 from ael.run.bindings import Options
 from ael.run.outcome import Faulted, Outcome
-from ael.server.answer import answer
+from ael.server.answer import answer, forgotten
 from ael.server.approval import SCHEMA, ServedApprover, question, settle
 from ael.server.calls import LAST_REPORT, Answered, Calls, InputRequired, StaleState, another_call, words
 from ael.server.flight import Flight, Request
-from ael.server.once import Keyed, Once, final, run_id
+from ael.server.once import Once, run_id
 from ael.types.fault import FaultKind
 
 
@@ -25,8 +25,12 @@ class MemoryCalls(Calls):
         super().__init__(host, listen)
         self._approver = approver
         self._flights: set[Flight] = set()
-        self._once = Once()
+        self._once = Once(self._must)
         self._parked: dict[str, tuple[Flight, asyncio.TimerHandle]] = {}
+
+    def _must(self, node: str) -> bool:
+        """Whether what a node does must not be done twice."""
+        return self._host.unit.nodes[node].spec.signature.effects.repeat.can_be_uncertain
 
     @property
     def in_flight(self) -> int:
@@ -46,10 +50,17 @@ class MemoryCalls(Calls):
             return problem
         while True:
             known = self._once.find(request)
-            if known is not None:
-                earlier = await self._join(known, request)
-                if earlier is not None:
-                    return earlier
+            if isinstance(known, Flight):
+                asked = await self._join(known, request)
+                if asked is not None:
+                    return asked
+                continue
+            if known is not None and known.digest != request.digest:
+                return another_call()
+            if known is not None and known.text is not None:
+                return known.answer()
+            if self._once.spent(request):
+                return forgotten(str(run_id(request)), "nobody knows any more how")
             refusal = await self._enter(request)
             if refusal is not None:
                 return refusal
@@ -58,23 +69,21 @@ class MemoryCalls(Calls):
             # A call with the same key began while this one waited for its place.
             self.gate.leave(request.caller)
 
-    async def _join(self, known: Keyed, request: Request) -> Answered | None:
-        """The answer of an earlier call with the same key, once it is there; None where the call is to be made again."""
-        if known.digest != request.digest:
+    async def _join(self, flight: Flight, request: Request) -> Answered | None:
+        """The question of an earlier call with the same key, where it has one; None once that call has ended."""
+        if flight.request.digest != request.digest:
             return another_call()
-        flight = known.flight
         asked = asyncio.ensure_future(flight.asked.wait())
         try:
             await asyncio.wait({flight.ended, asked}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             asked.cancel()
-        if not flight.ended.done():
-            parked = self._parked.pop(flight.token, None)
-            if parked is not None:
-                parked[1].cancel()
-            return self._park(flight)
-        outcome = flight.ended.result()
-        return answer(request.tool, flight.run.id, outcome) if final(outcome) else None
+        if flight.ended.done():
+            return None
+        parked = self._parked.pop(flight.token, None)
+        if parked is not None:
+            parked[1].cancel()
+        return self._park(flight)
 
     async def go_on(self, state: str, request: Request, response: object) -> Answered:
         """The client calls again about a question. Raises `StaleState`: only the same caller, tool and arguments fit."""
@@ -129,6 +138,7 @@ class MemoryCalls(Calls):
         self._flights.discard(flight)
         self._approver.flights.pop(flight.run.id, None)
         self.gate.leave(flight.request.caller)
+        self._once.ended(flight)
         parked = self._parked.pop(flight.token, None)
         if parked is not None:
             parked[1].cancel()

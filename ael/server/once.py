@@ -1,54 +1,90 @@
 """Calls with a key: the same key and the same call is one effect, whoever lost a reply and asks again (services.md).
 
-Answers are kept in memory, a bounded number of them. A key also makes the run's id, from which the keys of all effects inside come: a
-call that runs again, after a cancel, a temporary fault or a restart, sends the same keys again to what deduplicates by them.
+Answers are kept in memory, a bounded number of them (`ael.server.keys`). A key also makes the run's id, from which the keys of all effects
+inside come: a call that runs again, after a cancel, a temporary fault or a restart, sends the same keys again to what deduplicates by them.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections import OrderedDict
+import json
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from ael.run.outcome import DeclaredError, Outcome, Unsettled, Value
+from ael.run.outcome import DeclaredError, Faulted, Outcome, Unsettled, Value
+from ael.server.answer import answer
 from ael.server.flight import Flight, Request
+from ael.server.keys import Keys, Name
+from ael.types.fault import FaultKind
 
-KEPT = 2_000
-"""Calls whose answers are kept."""
 LONGEST_KEY = 512
+_BESIDE = 512
+"""Bytes of an answer beside its text."""
 
 
-@dataclass(eq=False)
-class Keyed:
-    """What is known of a key: which call it names, and its run, which may have ended."""
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """How the call of a key ended. `text` is its answer as JSON, None where it may be made again."""
 
     digest: str
-    flight: Flight
+    text: str | None
+
+    def answer(self) -> dict[str, object]:
+        """The answer, of a call that is not made again."""
+        assert self.text is not None
+        return dict(json.loads(self.text))
 
 
 class Once:
-    """The keyed calls of all callers, each apart."""
+    """The keyed calls of all callers, each apart. `must`: whether what a node does must not be done twice."""
 
-    def __init__(self) -> None:
-        self._known: OrderedDict[tuple[str, str, str], Keyed] = OrderedDict()
+    def __init__(self, must: Callable[[str], bool]) -> None:
+        self._must = must
+        self._under_way: dict[Name, Flight] = {}
+        self._answers: Keys[Kept] = Keys()
 
-    def find(self, request: Request) -> Keyed | None:
-        """What is known of the request's key."""
-        return self._known.get(_name(request)) if request.key is not None else None
+    def find(self, request: Request) -> Flight | Kept | None:
+        """What is known of the request's key: the call under way, or how it ended."""
+        if request.key is None:
+            return None
+        return self._under_way.get(_name(request)) or self._answers.find(_name(request))
+
+    def spent(self, request: Request) -> bool:
+        """Whether the call was made and must not be made again, and its answer was forgotten."""
+        return request.key is not None and self._answers.spent(_name(request))
 
     def began(self, request: Request, flight: Flight) -> None:
-        """A keyed call runs. The longest known are forgotten, but none that still runs."""
+        """A keyed call runs."""
+        if request.key is not None:
+            self._under_way[_name(request)] = flight
+
+    def ended(self, flight: Flight) -> None:
+        """A call has ended: of a keyed one the answer is kept from now on, and nothing of its run."""
+        request = flight.request
         if request.key is None:
             return
-        self._known[_name(request)] = Keyed(request.digest, flight)
-        self._known.move_to_end(_name(request))
-        while len(self._known) > KEPT and next(iter(self._known.values())).flight.ended.done():
-            self._known.popitem(last=False)
+        del self._under_way[_name(request)]
+        if flight.ended.cancelled():
+            return
+        outcome, must = flight.ended.result(), self._must(request.tool.node)
+        stands = final(outcome) or (must and not idle(outcome))
+        text = json.dumps(answer(request.tool, flight.run.id, outcome), ensure_ascii=False) if stands else None
+        self._answers.keep(_name(request), Kept(request.digest, text), len(text or "") + _BESIDE, once=stands and must)
 
 
 def final(outcome: Outcome) -> bool:
-    """Whether asking again gives this answer again. A fault may be gone next time: then the call is made again, with the same keys."""
+    """Whether asking again gives this answer again. A fault may be gone next time: then the call is made again, with the same keys.
+
+    Of what must not be done twice a fault stands too: a second run would do again what the first did before it.
+    """
     return isinstance(outcome, Value | DeclaredError | Unsettled)
+
+
+def idle(outcome: Outcome) -> bool:
+    """Whether a run ended for want of room, and had called nothing."""
+    spent = outcome.spent
+    unused = not (spent.tool_calls or spent.steps or spent.attempts)
+    return isinstance(outcome, Faulted) and outcome.kind is FaultKind.UNAVAILABLE and unused
 
 
 def run_id(request: Request) -> str | None:
@@ -67,5 +103,5 @@ def kept_id(request: Request, program: str) -> str | None:
     return f"r{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
 
 
-def _name(request: Request) -> tuple[str, str, str]:
+def _name(request: Request) -> Name:
     return request.caller.tenant, request.caller.name, request.key or ""

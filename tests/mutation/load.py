@@ -49,6 +49,14 @@ MUTATIONS = (
         ENDING + "test_a_tool_that_was_cut_off_says_what_is_in_doubt",
     ),
     Mutation(
+        "K26",
+        "that the doubt about a tool stands",
+        "ael/server/once.py",
+        "        stands = final(outcome) or (must and not idle(outcome))\n",
+        "        stands = final(outcome)\n",
+        "tests/server/test_once.py::test_what_must_not_be_done_twice_is_in_doubt_once_its_client_left",
+    ),
+    Mutation(
         "K45",
         "the word to connections that are too many",
         "ael/server/guard.py",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ael.project.program import Opened
-from ael.server import once
+from ael.server import keys
 from ael.server.memory import MemoryCalls
 from tests.server.outside import Now, fresh
 from tests.server.support import modern_meta, opened, serving
@@ -119,13 +119,56 @@ def test_a_call_that_waits_for_a_person_asks_again(tmp_path: Path) -> None:
 
 
 def test_only_so_many_keys_are_kept(program: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(once, "KEPT", 3)
+    monkeypatch.setattr(keys, "KEPT", 3)
 
     async def scenario() -> None:
         async with serving(program) as served:
             for number in range(8):
                 await served.call("greet", {"name": "Ada"}, None, {"idempotencyKey": f"n{number}"})
             assert isinstance(served.service.calls, MemoryCalls)
-            assert len(served.service.calls._once._known) == 3
+            assert len(served.service.calls._once._answers) == 3
+            assert not served.service.calls._once._under_way
+
+    asyncio.run(scenario())
+
+
+TWICE = """\
+permission world.act
+
+tool strike() -> Int
+  needs world.act
+  repeat never
+  timeout none
+  extern "tests.server.outside:hold"
+
+pub node strikes() -> Int fails Uncertain
+  grants world.act
+{
+  try strike()
+}
+"""
+
+
+@pytest.mark.feature("A8.9", "A8.5", "K26")
+def test_what_must_not_be_done_twice_is_in_doubt_once_its_client_left(tmp_path: Path) -> None:
+    """The same key again gives the doubt, and not the act; after so many others that it is forgotten, it says so."""
+    state = fresh()
+
+    async def scenario() -> None:
+        async with serving(opened(tmp_path, TWICE)) as served:
+            first = asyncio.ensure_future(served.call("strikes", {}, None, KEY))
+            await state.entered.wait()
+            first.cancel()
+            await ended(served.service.calls)
+            state.release.set()
+            again = told(await served.call("strikes", {}, None, KEY))
+            assert (again["outcome"], again["operation"]) == ("uncertain", "strike")
+            assert (state.cancelled, state.done) == (1, 0)
+            assert result(await served.call("strikes", {}, None, {"idempotencyKey": "k-2"}))["structuredContent"] == {"result": 1}
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(keys, "KEPT", 1)
+                await served.call("strikes", {}, None, {"idempotencyKey": "k-3"})
+            assert told(await served.call("strikes", {}, None, {"idempotencyKey": "k-2"}))["outcome"] == "forgotten"
+            assert state.done == 2
 
     asyncio.run(scenario())
