@@ -72,7 +72,7 @@ def callable_changes(old: Called, new: Called, name: str, program: CheckedProgra
         yield broken(name, text) if new.repeat < old.repeat else added(name, text)
     if new.tainted != old.tainted:
         yield broken(name, "gives outside data now") if new.tainted else added(name, "gives no outside data any more")
-    yield from _amounts(name, old.budget, new.budget, "may spend", "spend")
+    yield from _amounts(name, old.budget, new.budget)
     yield from _limits(name, old.limit, new.limit)
     if old.timeout != new.timeout:
         yield added(name, f"has {_time(new.timeout)}, before {_time(old.timeout)}")
@@ -153,13 +153,13 @@ def _permissions(name: str, old: Called, new: Called, program: CheckedProgram) -
             yield added(name, f"{new.own} `{one}` no longer")
 
 
-def _amounts(name: str, was: BudgetSpec, now: BudgetSpec, lead: str, verb: str) -> Iterator[Change]:
+def _amounts(name: str, was: BudgetSpec, now: BudgetSpec) -> Iterator[Change]:
     """A budget that grows or goes away is more than callers reckon with: what is reserved comes out of theirs."""
     for unit in ("tokens", "cost", "time", "steps", "tool_calls"):
         before, after = getattr(was, unit), getattr(now, unit)
         if before == after:
             continue
-        text = f"{lead} {_amount(unit, after)}, before {_amount(unit, before)}"
+        text = f"may spend {_amount(unit, after)}, before {_amount(unit, before)}"
         yield added(name, text) if after is not None and (before is None or after < before) else broken(name, text)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from ael.cli.main import main
 from ael.project import installed
 from ael.project.installed import GROUP, NotInstalled
 from ael.run.outcome import Value
@@ -102,8 +103,6 @@ def test_a_pack_of_a_real_wheel_is_found_and_never_imported(built: Path, site: P
 def test_a_change_of_an_installed_pack_after_it_was_locked_is_refused(
     built: Path, site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from ael.cli.main import main
-
     install(site, built)
     write(tmp_path, DESK)
     monkeypatch.chdir(tmp_path / "desk")
@@ -121,8 +120,6 @@ def test_a_change_of_an_installed_pack_after_it_was_locked_is_refused(
 def test_an_installed_pack_that_goes_or_moves_is_noticed_by_the_cache(
     built: Path, site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from ael.cli.main import main
-
     install(site, built)
     write(tmp_path, DESK)
     monkeypatch.chdir(tmp_path / "desk")
