@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 
 from ael.check.program import CallInfo, CheckedProgram, Meaning
 from ael.syntax import nodes as n
-from ael.types.agent import pairs
+from ael.types.agent import pairs, place_of
 
 
 def reachable(program: CheckedProgram, entry: str, elsewhere: Collection[str] = (), here: Collection[str] = ()) -> frozenset[str]:
@@ -39,7 +39,7 @@ def _walk(
         if not runs or name in runs_here:
             continue
         runs_here.add(name)
-        visited = dict(_visited(program, name, elsewhere, here))
+        visited = _visited(program, name, elsewhere, here)
         open_names.extend(visited.items())
         open_names.extend((called, called not in elsewhere) for called in direct(program, name) if called not in visited)
         service = name.rpartition(".")[0]
@@ -48,16 +48,20 @@ def _walk(
     return frozenset(found), frozenset(runs_here)
 
 
-def _visited(program: CheckedProgram, name: str, elsewhere: Collection[str], here: Collection[str]) -> Iterator[tuple[str, bool]]:
+def _visited(program: CheckedProgram, name: str, elsewhere: Collection[str], here: Collection[str]) -> dict[str, bool]:
     """The nodes that an agent visits, and whether along any of its edges they run here."""
+    found: dict[str, bool] = {}
     spec = program.nodes.get(name)
     if spec is None or spec.agent is None:
-        return
-    for own, node in spec.agent.nodes.items():
-        ways = [way for edge in spec.agent.edges if edge.target == own for way in pairs(name, edge)]
-        stays = [any(key in here for key in way) for way in ways]
-        goes = [node in elsewhere or any(key in elsewhere for key in way) for way in ways]
-        yield node, any(stay or not away for stay, away in zip(stays, goes, strict=True))
+        return found
+    places = dict.fromkeys(elsewhere, True)
+    for edge in spec.agent.edges:
+        node = spec.agent.nodes.get(edge.target)
+        if node is None:
+            continue
+        for keys in pairs(name, edge):
+            found[node] = found.get(node, False) or place_of(keys, node, places, here) is None
+    return found
 
 
 def models_of(program: CheckedProgram, names: frozenset[str]) -> tuple[str, ...]:

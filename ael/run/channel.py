@@ -27,7 +27,8 @@ Receiver = Callable[[Item], Awaitable[object]]
 
 
 class Channel(Protocol):
-    """The channel of one edge. Where the receiver runs is its affair: in this process, or wherever a deployment places the edge."""
+    """The channel of one edge. Where the receiver runs is the receiver's affair: in this process, or wherever a deployment places the edge
+    (`Plans.along`, `ael.run.delivery`)."""
 
     @property
     def room(self) -> int:
@@ -48,7 +49,7 @@ _UNDER_WAY = _UnderWay()
 
 
 class LocalChannel:
-    """A channel within the process."""
+    """A channel whose sender is in the process."""
 
     __slots__ = ("_answers", "room")
 
