@@ -39,6 +39,8 @@ def unrecorded(made: Mapping[str, Made], rehearsed: Sequence[Span], begun: float
                 one = found[span.path] = Made(span.path, span.kind, span.name, at, at, order, "")
             one.kind, one.name = span.kind, span.name
             one.taint |= frozenset(span.taint)
+            if "skills" in span.attributes:
+                one.attributes["skills"] = span.attributes["skills"]
             if one.outcome == "" and span.outcome in _ENDED:
                 one.outcome = span.outcome
         if one is not None:

@@ -73,6 +73,8 @@ def test_where_an_instruction_came_from_is_shown(ael: Ael) -> None:
         in step
     )
     assert "refund" in step
+    assert "node answer" in (kept := ael("trace", row["run"]).out)
+    assert kept.count("skills tone 1, refunds 2.1") == 2, "of the agent and of its node"
     traced = ael("trace", row["run"], "--content").out
     assert '<skill name="refunds" version="2.1">' in traced.replace('\\"', '"')
     previewed = json.loads(ael("preview", ".", "answer", "--json").out)
