@@ -269,9 +269,6 @@ class Receiver:
         while True:
             here = here and not event.is_set()
             event.clear()
-            if not here and not self._stopping:
-                # Only with its item in hand: else nobody would count how often it ended its worker.
-                here = await self._held(run)
             row = await store.find(run)
             if row is None or row.state is RunState.DEAD:
                 await self._poisoned(taken, item, target, run, "nothing is known of its run" if row is None else row.waits)
@@ -284,6 +281,9 @@ class Receiver:
                 self._worker.cancel(run, GIVEN_UP)
                 await store.cancel(run, GIVEN_UP)
                 continue
+            if not here and not self._stopping:
+                # Only with its item in hand: else nobody would count how often it ended its worker.
+                here = await self._held(run)
             if (row.state is RunState.PARKED and not here) or self._drained:
                 await self._give_back(taken, 0.0 if self._drained else PARKED)
                 return
