@@ -20,6 +20,7 @@ from ael.types.problem import DecodeError
 
 APPROVAL = "approval"
 """The key of the one question that an `input_required` answer holds."""
+ENDING = "the server is shutting down"
 RETRY_AFTER = 1
 """Seconds after which a client that found no room may try again."""
 LAST_REPORT = 1.0
@@ -109,7 +110,7 @@ class Calls(ABC):
 
 def ending() -> dict[str, object]:
     """The answer of a server that takes nothing more."""
-    return failed(FaultKind.UNAVAILABLE, "the server is shutting down", None, {"retry_after": RETRY_AFTER})
+    return failed(FaultKind.UNAVAILABLE, ENDING, None, {"retry_after": RETRY_AFTER})
 
 
 def another_call() -> dict[str, object]:

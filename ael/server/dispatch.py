@@ -211,6 +211,7 @@ class Dispatch:
     async def close(self) -> None:
         """Let the calls in flight end by themselves for the drain's time, then cancel them, and wait until their replies are there."""
         self.draining = True
+        self._gate.send_home(ENDING)
         seconds = self._listen.drain / 1000
         await self._ended(seconds)
         for run in [*self._runs, *(flight.run for flight in self._flights)]:

@@ -57,12 +57,23 @@ class Gate:
         try:
             await turn
         except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
+            if turn.done() and not turn.cancelled() and turn.exception() is None:
                 self._hand_on()
-            else:
+            elif turn in self._waiting:
+                # Else its turn came, and went on to the next, after it was cancelled and before it woke.
                 self._waiting.remove(turn)
             self._count(caller, -1)
             raise
+        except Full:
+            self._count(caller, -1)
+            raise
+
+    def send_home(self, message: str) -> None:
+        """Refuse all who wait, at once. Who has a slot keeps it."""
+        while self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_exception(self._full(message))
 
     @property
     def waiting(self) -> int:

@@ -30,7 +30,7 @@ from ael.run.run import GRACE, Run
 from ael.server.answer import answer, failed, forgotten, unfinished
 from ael.server.approval import KeptApprover, accepted, decision
 from ael.server.caller import Callers
-from ael.server.calls import RETRY_AFTER, Answered, Calls, StaleState, another_call
+from ael.server.calls import ENDING, RETRY_AFTER, Answered, Calls, StaleState, another_call
 from ael.server.exposure import ExposedTool
 from ael.server.flight import Request
 from ael.server.once import kept_id
@@ -137,6 +137,7 @@ class KeptCalls(Calls):
     async def close(self) -> None:
         """Take nothing more, let what is in flight end, and give back what does not: others that share the store go on with it."""
         self.draining = True
+        self.gate.send_home(ENDING)
         self._worker.stop()
         self._changed(*self._watches)
         drain = self._listen.drain / 1000

@@ -12,7 +12,7 @@ from ael.run.bindings import Options
 from ael.run.outcome import Faulted, Outcome
 from ael.server.answer import answer, forgotten
 from ael.server.approval import SCHEMA, ServedApprover, question, settle
-from ael.server.calls import LAST_REPORT, Answered, Calls, InputRequired, StaleState, another_call, words
+from ael.server.calls import ENDING, LAST_REPORT, Answered, Calls, InputRequired, StaleState, another_call, words
 from ael.server.flight import Flight, Request
 from ael.server.once import Once, run_id
 from ael.types.fault import FaultKind
@@ -101,6 +101,7 @@ class MemoryCalls(Calls):
     async def close(self) -> None:
         """Let the calls in flight end by themselves for the drain's time, then cancel them, and wait until their answers are out."""
         self.draining = True
+        self.gate.send_home(ENDING)
         waiting = {flight.ended for flight in self._flights if flight.question is None}
         for flight in [flight for flight in self._flights if flight.question is not None]:
             flight.run.cancel("the server is shutting down")

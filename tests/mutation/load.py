@@ -6,6 +6,7 @@ from tests.mutation.mutation import Mutation
 
 KEYS = "tests/load/test_keys.py::"
 ENDING = "tests/load/test_ending.py::"
+GATE = "tests/load/test_gate.py::"
 
 MUTATIONS = (
     Mutation(
@@ -63,6 +64,14 @@ MUTATIONS = (
         "        if CROWDED in scope:\n",
         "        if CROWDED in scope and self.closed:\n",
         "tests/server/test_hostile.py::test_more_connections_than_the_limit_are_turned_away",
+    ),
+    Mutation(
+        "K39",
+        "the turn that came to somebody who was gone",
+        "ael/server/gate.py",
+        "            elif turn in self._waiting:\n",
+        "            else:\n",
+        GATE + "test_a_turn_that_comes_to_somebody_who_just_left",
     ),
     Mutation(
         "K39",
