@@ -24,6 +24,7 @@ from ael.services.line import Line
 from ael.services.queue import Sizes
 from ael.types.fault import FaultKind
 from tests.nats import NatsServer
+from tests.transports.authority import Authority
 from tests.transports.places import Placed, opened_in
 from tests.transports.programs import SHOP
 from tests.transports.queues import QUEUES, Queue, queue, working
@@ -349,6 +350,38 @@ def test_a_token_lets_in_and_is_told_nowhere(
             broker.remove()
         captured = capsys.readouterr()
         assert "token-0123456789" not in refused.message + captured.out + captured.err
+
+    go(scenario())
+
+
+@pytest.mark.feature("A11.2", "A11.4", "K42")
+def test_a_broker_and_its_clients_prove_who_they_are(tmp_path: Path) -> None:
+    """A broker of another authority is not spoken to, and one that asks for certificates lets in nobody without."""
+    ours, others = Authority(tmp_path / "ours", "ours"), Authority(tmp_path / "others", "others")
+    own, client = ours.sign("server"), ours.sign("client")
+    tls = ("--tls", "--tlscert", str(own[0]), "--tlskey", str(own[1]), "--tlscacert", str(ours.file), "--tlsverify")
+
+    def at(broker: NatsServer, authority: Authority, *, shown: bool) -> Queue:
+        proof = f', certificate: "{client[0]}", key: "{client[1]}"' if shown else ""
+        form = f'nats("tls://127.0.0.1:{broker.port}", connect: 3s, failures: 1_000, authority: "{authority.file}"{proof}'
+        return Queue("nats", broker, form, 'host "127.0.0.1"\n')
+
+    async def scenario() -> None:
+        broker = NatsServer(*tls)
+        try:
+            broker.start()
+            folder = server(tmp_path / "server", at(broker, ours, shown=True))
+            async with working(opened_in(folder, SHOP, (folder / "deploy.ael").read_text())):
+                for authority, shown in ((ours, True), (ours, False), (others, True)):
+                    async with sender(tmp_path, at(broker, authority, shown=shown)) as program:
+                        outcome = await program.run("pay", {"id": "A"})
+                        assert isinstance(outcome, Value if authority is ours and shown else Faulted), outcome
+                        if isinstance(outcome, Faulted):
+                            assert outcome.kind is FaultKind.UNAVAILABLE
+                            assert outcome.details["sent"] is False
+            assert len(program.ledger) == 1
+        finally:
+            broker.remove()
 
     go(scenario())
 
