@@ -163,6 +163,50 @@ def test_the_budget_of_a_node_holds_wherever_an_edge_leads(place: str, tmp_path:
     asyncio.run(scenario())
 
 
+LARGE = (
+    DESK
+    + """
+/// So many texts.
+pub node texts(n: Int) -> List<String> {
+  range(1, n).map(fn(at) => "x".repeat(60_000))
+}
+
+/// How many there are.
+pub node count(found: List<String>) -> Int {
+  found.length()
+}
+
+agent large(n: Int) -> Int {
+  edge start -> texts(n)
+  edge texts -> count(texts)
+  edge count -> finish
+}
+"""
+)
+
+
+@pytest.mark.feature("A11.3", "D9", "K36")
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("edge", ["large.start -> large.texts", "large.texts -> large.count"])
+def test_what_is_too_large_to_cross_is_told(place: str, edge: str, tmp_path: Path) -> None:
+    """An item and a result have the limits of what leaves the program: up to them all is the same, above them it is a typed fault."""
+
+    async def scenario() -> None:
+        async with edged(place, tmp_path, edge, main=LARGE) as program:
+            fits = await program.run("large", {"n": 4})
+            assert isinstance(fits, Value)
+            assert fits.plain == 4
+            above = await program.run("large", {"n": 5})
+            if place == "in process":
+                assert isinstance(above, Value)
+                return
+            assert isinstance(above, Faulted)
+            assert above.kind is (FaultKind.TOO_LARGE if edge.endswith("texts") else FaultKind.BAD_ARGUMENTS)
+            assert program.of("retry") == [], "it would be as large again"
+
+    asyncio.run(scenario())
+
+
 KEPT = """\
 runs = sqlite("runs.db")
 edge each_of.plan -> each_of.look = process(workers: 1)
