@@ -7,6 +7,7 @@ import asyncio
 from collections import defaultdict
 from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
+from time import monotonic
 
 import pytest
 
@@ -183,3 +184,37 @@ def checked(lines: list[dict[str, str]], ends: dict[str, tuple[str, Outcome]]) -
             assert not (isinstance(outcome, Faulted) and done[id]), told
         if isinstance(outcome, Value):
             assert done[id], told
+
+
+@pytest.mark.feature("A11.4", "K34", "K45")
+def test_a_breaker_under_load(tmp_path: Path) -> None:
+    """While nothing comes back, many callers send no more than a probe for each cooldown; in fair weather again, all are served."""
+    weather, cooldown = Weather(SEED, ["before"]), 2
+
+    async def scenario(served: Command) -> None:
+        async with http(weather, served.port) as (_, port):
+            setting = client("connect", port)
+            setting.client = setting.client.replace("failures: 1_000", f"failures: 5, cooldown: {cooldown}s")
+            async with placed("in process", tmp_path / "client", SHOP, setting) as program:
+                first = await asyncio.gather(*(program.run("get", {"id": f"a{n}"}) for n in range(WORKERS)))
+                assert not any(isinstance(outcome, Value) for outcome in first)
+                sent, began = weather.counts.total(), monotonic()
+                for _ in range(20):
+                    shut = await asyncio.gather(*(program.run("pay", {"id": "p"}) for _ in range(5)))
+                    assert all(isinstance(outcome, Unsettled | Faulted) for outcome in shut)
+                    shut = await asyncio.gather(*(program.run("get", {"id": "b"}) for _ in range(WORKERS)))
+                    assert all(isinstance(outcome, Faulted) for outcome in shut)
+                # Two operations have two breakers; that of `pay` was closed, and let five at once through.
+                probes = 2 * (1 + (monotonic() - began) / cooldown)
+                assert weather.counts.total() - sent <= 5 + probes
+                weather.words = ["pass"]
+                async with asyncio.timeout(60):
+                    while not all(
+                        isinstance(outcome, Value)
+                        for outcome in await asyncio.gather(*(program.run("get", {"id": "c"}) for _ in range(WORKERS)))
+                    ):
+                        await asyncio.sleep(0.05)
+                assert all(line["what"] == "c" for line in ledger(served.folder))
+
+    with command(tmp_path / "server", LISTEN + RUNS["memory"], SHOP, OUTSIDE) as served:
+        asyncio.run(scenario(served))
