@@ -49,6 +49,19 @@ class Broker:
     connect: float = 10.0
 
 
+class InClear(NatsError):
+    """A server that is to be reached by TLS speaks without."""
+
+
+class Sealed(Client):
+    """Says nothing, no token either, before the connection is encrypted: what tells whether it is comes in the clear."""
+
+    def _connect_command(self) -> bytes:
+        if self._server_info.get("tls_required") is not True:
+            raise InClear
+        return super()._connect_command()
+
+
 class NoRoom(Exception):
     """The stream holds as many items as it may."""
 
@@ -205,7 +218,7 @@ async def connected(broker: Broker, queue: str, sizes: Sizes) -> Streams:
         if not (last and _refuses(last[0])):
             last[:] = [problem]
 
-    client = Client()
+    client = Sealed() if broker.url.startswith("tls://") else Client()
     try:
         async with asyncio.timeout(broker.connect):
             await client.connect(
@@ -247,13 +260,15 @@ def told(problem: BaseException) -> str:
         return "the connection is closed"
     if isinstance(problem, TimeoutError):
         return "it did not answer in time"
+    if isinstance(problem, InClear):
+        return "it does not speak TLS"
     if _refuses(problem):
         return "it does not let this deployment in"
     return getattr(problem, "strerror", None) or type(problem).__name__
 
 
 def _refuses(problem: BaseException) -> bool:
-    return "authorization" in str(problem).lower()
+    return isinstance(problem, InClear) or "authorization" in str(problem).lower()
 
 
 def _short(program: str) -> str:

@@ -82,6 +82,14 @@ MUTATIONS = (
         CALLS + "test_an_item_that_ended_others_is_given_up[nats]",
     ),
     Mutation(
+        "K41",
+        "that a token does not go out in the clear",
+        "ael/services/broker.py",
+        '        if self._server_info.get("tls_required") is not True:',
+        '        if self._server_info.get("tls_required") is False:',
+        CALLS + "test_a_token_does_not_go_out_in_the_clear",
+    ),
+    Mutation(
         "K42",
         "that an item is the one of its place",
         "ael/services/jetstream.py",

@@ -6,6 +6,7 @@ import asyncio
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -382,6 +383,39 @@ def test_a_broker_and_its_clients_prove_who_they_are(tmp_path: Path) -> None:
             assert len(program.ledger) == 1
         finally:
             broker.remove()
+
+    go(scenario())
+
+
+@pytest.mark.feature("A11.2", "K41", "K42")
+def test_a_token_does_not_go_out_in_the_clear(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether TLS is spoken is told in the clear, by whoever answers: a deployment that says `tls` takes no other word."""
+    heard: list[bytes] = []
+
+    async def answers(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b'INFO {"server_id":"x","version":"2.15.0","headers":true,"max_payload":1048576,"auth_required":true}\r\n')
+        with suppress(OSError):
+            while part := await reader.read(4096):
+                heard.append(part)
+        writer.close()
+
+    async def scenario() -> None:
+        monkeypatch.setenv("RIGHT", "queue-token-0123456789")
+        bound = await asyncio.start_server(answers, "127.0.0.1", 0)
+        port = bound.sockets[0].getsockname()[1]
+        form = f'nats("tls://127.0.0.1:{port}", connect: 3s, token: secret("R")'
+        broker = NatsServer()
+        try:
+            async with sender(tmp_path, Queue("nats", broker, form, 'host "127.0.0.1"\nsecret R = env("RIGHT")\n')) as program:
+                refused = await program.run("pay", {"id": "A"})
+        finally:
+            bound.close()
+            await bound.wait_closed()
+            broker.remove()
+        assert isinstance(refused, Faulted), refused
+        assert refused.kind is FaultKind.UNAVAILABLE
+        assert "it does not speak TLS" in refused.message
+        assert b"".join(heard) == b""
 
     go(scenario())
 
