@@ -12,10 +12,11 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 
 from ael.project.serving import Listen
+from ael.server import listener
 from ael.server.caller import Caller, Callers
 from ael.server.calls import Calls
 from ael.server.guard import PATH, Guard, Scope
-from ael.server.listener import names_of, server_of, shown, started, written
+from ael.server.listener import names_of, shown
 from ael.server.protocol import CALLER, Protocol
 from ael.server.served import Served
 from ael.server.sides import Sides
@@ -50,25 +51,18 @@ async def serve(
     )  # fmt: skip
     guard.sides = sides
     app = served.beside(guard, PATH) if served is not None and connect else guard
-    server = server_of(app, listen)
+
+    def ready() -> None:
+        print(f"ael serve: listening on {shown(listen, host, bound)}{PATH}", file=sys.stderr, flush=True)
+
+    async def close() -> None:
+        if sides is not None:
+            sides.close()
+        await asyncio.gather(calls.close(), *(() if served is None else (served.dispatch.close(),)))
+
     await calls.open()
-    serving = asyncio.ensure_future(server.serve([bound]))
-    stopped = asyncio.ensure_future(stop.wait())
-    try:
-        # The sessions, with the streams that they keep open, end before the connections do.
-        async with manager.run():
-            await started(server, serving)
-            print(f"ael serve: listening on {shown(listen, host, bound)}{PATH}", file=sys.stderr, flush=True)
-            await asyncio.wait({serving, stopped}, return_when=asyncio.FIRST_COMPLETED)
-            if sides is not None:
-                sides.close()
-            await asyncio.gather(calls.close(), *(() if served is None else (served.dispatch.close(),)))
-            await written(guard)
-            guard.closed = True
-    finally:
-        stopped.cancel()
-        server.should_exit = True
-        await serving
+    # The sessions, with the streams that they keep open, end before the connections do.
+    await listener.serve(app, guard, listen, bound, stop, ready, close, manager.run())
 
 
 def _admit(scope: Scope, caller: Caller) -> None:

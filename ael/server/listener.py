@@ -6,7 +6,7 @@ import asyncio
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -118,31 +118,34 @@ async def serve(
     stop: Stop,
     ready: Callable[[], None],
     close: Callable[[], Awaitable[None]],
+    around: AbstractAsyncContextManager[None] | None = None,
 ) -> None:
-    """Serve until `stop`, then `close` what is in flight, and return. `ready` is called when connections are taken."""
+    """Serve until `stop`, then `close` what is in flight, and return. `ready` is called when connections are taken; `around` is what they
+    are served in, and ends before they do."""
     server = server_of(app, listen)
     serving = asyncio.ensure_future(server.serve([bound]))
     stopped = asyncio.ensure_future(stop.wait())
     try:
-        await started(server, serving)
-        ready()
-        await asyncio.wait({serving, stopped}, return_when=asyncio.FIRST_COMPLETED)
-        await close()
-        await written(guard)
-        guard.closed = True
+        async with around or nullcontext():
+            await _started(server, serving)
+            ready()
+            await asyncio.wait({serving, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            await close()
+            await _written(guard)
+            guard.closed = True
     finally:
         stopped.cancel()
         server.should_exit = True
         await serving
 
 
-async def started(server: Server, serving: asyncio.Future[None]) -> None:
+async def _started(server: Server, serving: asyncio.Future[None]) -> None:
     """Wait until connections are taken."""
     while not server.started and not serving.done():
         await asyncio.sleep(0.01)
 
 
-async def written(guard: Guard) -> None:
+async def _written(guard: Guard) -> None:
     """Wait until the answers of the calls that ended are out, for a short time."""
     until = asyncio.get_running_loop().time() + LAST
     while guard.exchanges and asyncio.get_running_loop().time() < until:
