@@ -25,6 +25,9 @@ that a program works on, and protects nothing. It is masked where it is shown.""
 Known = ValuesView[Secret] | Sequence[Secret]
 """The secrets that are looked for: those of a mapping, as it is by then, or a few."""
 
+_SAID = ("text", "media", "role", "data")
+"""What of a part of an answer is the server's word."""
+
 E = TypeVar("E", bound=Failure | Fault | Uncertain)
 
 
@@ -74,12 +77,7 @@ class Masker:
         """What an MCP server answered."""
         if not self._looked_for().incoming:
             return answer
-        parts = tuple(
-            [
-                replace(part, text=cast("str", self.incoming(part.text)), data=cast("bytes | None", self.incoming(part.data)))
-                for part in answer.parts
-            ]
-        )
+        parts = tuple([replace(part, **{name: self.incoming(getattr(part, name)) for name in _SAID}) for part in answer.parts])
         return RemoteAnswer(parts, self.incoming(answer.structured), answer.is_error)
 
     def turn(self, turn: ModelTurn) -> ModelTurn:
@@ -90,7 +88,9 @@ class Masker:
         calls = tuple(
             [
                 ProposedCall(
-                    call.id, _masked(call.name, known), None if call.arguments is None else _masked(call.arguments, known)
+                    _masked(call.id, known),
+                    _masked(call.name, known),
+                    None if call.arguments is None else _masked(call.arguments, known),
                 )
                 for call in turn.calls
             ]
@@ -100,7 +100,13 @@ class Masker:
             opaque = Opaque(opaque.provider, tuple([_without(block, known, ()) for block in opaque.blocks]))
         final = None if turn.final is None else _masked(turn.final, known)
         return replace(
-            turn, text=_masked(turn.text, known), calls=calls, final=final, opaque=opaque, detail=_masked(turn.detail, known)
+            turn,
+            text=_masked(turn.text, known),
+            calls=calls,
+            final=final,
+            opaque=opaque,
+            model=_masked(turn.model, known),
+            detail=_masked(turn.detail, known),
         )
 
     def ending(self, error: E) -> E:
@@ -158,9 +164,10 @@ def _without(value: object, known: tuple[str, ...], raw: tuple[bytes, ...]) -> o
                 if form in value:
                     value = value.replace(form, MASK.encode())
             return value
-        case File(data=bytes() as data) if raw:
-            found = _without(data, known, raw)
-            return value if found is data else File(value.media, cast("bytes", found), value.uri)
+        case File(media=media, data=data, uri=uri) if raw:
+            found = (_without(media, known, raw), _without(data, known, raw), _without(uri, known, raw))
+            same = all(one is other for one, other in zip(found, (media, data, uri), strict=True))
+            return value if same else File(*found)  # type: ignore[arg-type]  # each as it was, but for what is masked
         case _:
             return value
 

@@ -41,6 +41,7 @@ def test_bytes_and_files_are_masked_as_they_come_in() -> None:
     assert isinstance(found, bytes)
     assert found.startswith(b"\x00\xff***")
     assert masker.incoming(File("image/png", data)) == File("image/png", found)
+    assert LONG not in repr(masker.incoming(File(f"a/{LONG}", None, f"https://example.com/{LONG}")))
     assert masker.incoming([{"deep": (data,)}]) == [{"deep": [found]}]
 
 
@@ -52,10 +53,10 @@ def test_keys_of_objects_are_masked_too() -> None:
 @pytest.mark.feature("A16.8", "K41")
 def test_every_part_of_an_answer_of_a_turn_and_of_an_ending_is_masked() -> None:
     masker = Masker(KNOWN)
-    parts = (RemotePart("text", f"a {LONG}"), RemotePart("image", data=LONG.encode()))
+    parts = (RemotePart("text", f"a {LONG}", role=LONG), RemotePart("image", media=f"image/{LONG}", data=LONG.encode()))
     assert LONG not in repr(masker.answer(RemoteAnswer(parts, {"x": [LONG]})))
-    call = ProposedCall("1", LONG, f'{{"a": "{LONG}"}}')
-    turn = ModelTurn(LONG, (call,), Stop.CALLS, None, LONG, Opaque("p", ({"signature": LONG},)), "m", LONG)
+    call = ProposedCall(LONG, LONG, f'{{"a": "{LONG}"}}')
+    turn = ModelTurn(LONG, (call,), Stop.CALLS, None, LONG, Opaque("p", ({"signature": LONG},)), LONG, LONG)
     assert LONG not in repr(masker.turn(turn))
     fault = masker.ending(Fault(FaultKind.TOOL_FAILED, f"no: {LONG}", body={"x": LONG}))
     assert LONG not in fault.message + repr(fault.details)
