@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -60,8 +62,9 @@ TROUBLES = (
 )
 
 
-def endured(place: Place) -> dict[str, str]:
-    """How each run ends with the service at `place`: its outcome as JSON, without what it cost. A copy of the folder is played in."""
+def endured(place: Place) -> tuple[dict[str, str], dict[str, int]]:
+    """How each run ends with the service at `place` (its outcome as JSON, without what it cost), and how often the warehouse booked or
+    sent something for each order. A copy of the folder is played in."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name, "fleet")
         shutil.copytree(HERE, folder, ignore=shutil.ignore_patterns("out", "*.db", "*.db-*", "__pycache__", ".ael"))
@@ -69,7 +72,8 @@ def endured(place: Place) -> dict[str, str]:
         with served(AEL, place, folder), KeptUp(worker, folder, "working on"):
             for trouble in TROUBLES:
                 _begin(place, folder, trouble)
-            return {trouble.name: _ended(place, folder, trouble) for trouble in TROUBLES}
+            outcomes = {trouble.name: _ended(place, folder, trouble) for trouble in TROUBLES}
+        return outcomes, acted(folder)
 
 
 def _begin(place: Place, folder: Path, trouble: Trouble) -> None:
@@ -89,6 +93,13 @@ def _ended(place: Place, folder: Path, trouble: Trouble) -> str:
     for word in ("spent", "details"):
         outcome.pop(word, None)
     return json.dumps(outcome, indent=2) + "\n"
+
+
+def acted(folder: Path) -> dict[str, int]:
+    """How many refunds and couriers there were for each order."""
+    with closing(sqlite3.connect(folder / "warehouse.db")) as books:
+        both = "SELECT id FROM refund UNION ALL SELECT id FROM trip"
+        return dict(books.execute(f"SELECT id, COUNT(*) FROM ({both}) GROUP BY id ORDER BY id").fetchall())
 
 
 def told(outcome: str) -> str:
@@ -115,10 +126,11 @@ def alike(trouble: Trouble, outcomes: dict[str, str]) -> bool:
 def main() -> None:
     places = [place for place in PLACES if place.name in sys.argv[2:] or not sys.argv[2:]]
     with ThreadPoolExecutor(len(places)) as pool:
-        found = dict(zip([place.name for place in places], pool.map(endured, places), strict=True))
-    for place, outcomes in found.items():
-        for name, outcome in outcomes.items():
-            file = OUT / place / f"{name}.json"
+        played = list(pool.map(endured, places))
+    found = {place.name: outcomes for place, (outcomes, _) in zip(places, played, strict=True)}
+    for place, (outcomes, books) in zip(places, played, strict=True):
+        for name, outcome in {**outcomes, "books": json.dumps(books, indent=2) + "\n"}.items():
+            file = OUT / place.name / f"{name}.json"
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(outcome, encoding="utf-8")
     print(f"{'':<46}{''.join(f'{place.name:<18}' for place in places)}".rstrip())
@@ -135,9 +147,13 @@ def main() -> None:
         if not alike(trouble, outcomes):
             wrong.append(trouble.name)
     print("\n" + "\n".join(notes))
-    if wrong:
-        raise SystemExit(f"\nNOT THE SAME: {', '.join(wrong)}; compare the files in {OUT}")
-    print(f"\nAll else is the same to the byte in {', '.join(found)}.")
+    twice = [
+        f"{id} in {place.name}" for place, (_, books) in zip(places, played, strict=True) for id, n in books.items() if n > 1
+    ]
+    print(f"\nBooked or sent more than once: {', '.join(twice) or 'nothing'}.")
+    if wrong or twice:
+        raise SystemExit(f"NOT THE SAME: {', '.join(wrong)}; compare the files in {OUT}")
+    print(f"All else is the same to the byte in {', '.join(found)}.")
 
 
 main()

@@ -10,6 +10,7 @@ CONTEXT = "tests/transports/test_context.py::"
 PRESSURE = "tests/transports/test_pressure.py::"
 RESTART = "tests/transports/test_restart.py::"
 NODES = "tests/transports/test_nodes.py::"
+FLEET = "tests/examples/test_support_fleet.py::"
 
 MUTATIONS = (
     Mutation(
@@ -132,5 +133,21 @@ MUTATIONS = (
         "        if call.grants is not None:\n",
         "        if call.grants is None:\n",
         NODES + "test_nodes_are_the_same_everywhere",
+    ),
+    Mutation(
+        "K26",
+        "whose the doubt about an operation is",
+        "ael/run/service.py",
+        "        if inside.key == step.key or not self.repeat.can_be_uncertain:\n            return inside\n",
+        "        if inside.key:\n            return inside\n",
+        "tests/transports/test_endings.py::test_each_ending_is_the_same",
+    ),
+    Mutation(
+        "K26",
+        "what a run may call where its service moves to",
+        "ael/durable/pinned.py",
+        "        cache(lambda entry: frozenset(_called(program, reachable(program, entry)))),",
+        "        cache(lambda entry: frozenset(_called(program, reachable(program, entry, deployment.placements, deployment.here)))),",
+        FLEET + "test_a_run_that_began_with_the_service_elsewhere_calls_it_here",
     ),
 )
