@@ -104,7 +104,11 @@ def test_calls_in_bad_weather(protocol: str, runs: str, tmp_path: Path) -> None:
             account(served.folder, ends, weather)
             await proxy.repeat_late()
             assert weather.late
-            assert len(ledger(served.folder)) == before, "what came late was done already"
+            # With a connection of gRPC goes what was on its way on it: of that, the late request may be the first that arrives.
+            late = [line["what"] for line in ledger(served.folder)[before:]]
+            assert not late or wires, late
+            assert not [id for id in late if isinstance(ends[id][1], Value)], "what came late was done already"
+            account(served.folder, ends, weather)
             values = sum(isinstance(outcome, Value) for _, outcome in ends.values())
             print(f"seed {SEED}: {values} values of {many}; {dict(weather.counts)}")
             assert len(ends) == many
