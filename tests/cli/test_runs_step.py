@@ -164,7 +164,9 @@ def test_secrets_are_masked_where_a_person_decides(ael: Ael, monkeypatch: pytest
         assert "***" in out
         assert KEY not in out
     assert ael("runs", "approve", run, "--resume", "--as", "ann").code in (0, 1)
-    assert "charge *** 50" in outside(ael), "what the person saw is what is called: a secret that a model says is masked as it comes in"
+    assert "charge *** 50" in outside(ael), (
+        "what the person saw is what is called: a secret that a model says is masked as it comes in"
+    )
 
 
 @pytest.mark.feature("A16.6")
