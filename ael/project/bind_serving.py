@@ -151,7 +151,9 @@ def _limit(word: str, given: object, place: n.Node) -> object:
             raise Wrong("AEL0815", "a token is a named secret, never text in a file", place, note)
         return secret
     if word not in _NAMES:
-        raise Wrong("AEL0814", f"`http` has no `{word}`", place, listing("it has", (*_NAMES, *_COUNTS, *_TIMES, *_FILES, "metrics")))
+        raise Wrong(
+            "AEL0814", f"`http` has no `{word}`", place, listing("it has", (*_NAMES, *_COUNTS, *_TIMES, *_FILES, "metrics"))
+        )
     if not isinstance(given, list) or not given or not all(isinstance(one, str) and one for one in given):
         raise Wrong("AEL0814", f"`{word}` is a list of texts", place)
     check = _host if word == "hosts" else _origin

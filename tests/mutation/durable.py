@@ -118,7 +118,7 @@ MUTATIONS = (
         "K27",
         "the doubt about a call that had started",
         "ael/run/call.py",
-        "            if step.key and self.interrupted(step):",
+        "            if step.key and (self.interrupted(step) or (moved and self.repeat.can_be_uncertain)):",
         "            if False:",
         CRASH,
     ),

@@ -190,8 +190,8 @@ MUTATIONS = (
         "K13",
         "the one replacement of lone surrogates in what a model says",
         "ael/run/conversation.py",
-        "        turn = writable(turn)\n",
-        "",
+        "        turn = writable(self._scope.run.world.masker.turn(turn))\n",
+        "        turn = self._scope.run.world.masker.turn(turn)\n",
         RUN + "test_half_a_character_is_one_replacement_everywhere",
     ),
     Mutation(

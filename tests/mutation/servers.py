@@ -61,7 +61,7 @@ MUTATIONS = (
         "K21",
         "the lock among the files that a check read",
         "ael/project/program.py",
-        "        read_files = set(self.files) | _lock(self.project)",
+        "        read_files = set(self.files) | _beside(self.project)",
         "        read_files = set(self.files)",
         "tests/project/test_cache.py::test_a_lock_that_changes_comes_or_goes_checks_it_again",
     ),
