@@ -152,7 +152,9 @@ class _Build:
         """The same method with what happens meanwhile. A method of that name keeps it; then there is none of this kind."""
         name = self._scope.take(f"{one.service}{one.method}Event")
         fields = (
-            ProtoField("event", EVENT_FIELD, _TEXT, "event", doc="What happens, such as `turn_started`; nothing in the last message."),
+            ProtoField(
+                "event", EVENT_FIELD, _TEXT, "event", doc="What happens, such as `turn_started`; nothing in the last message."
+            ),
             ProtoField("data", DATA_FIELD, Scalar(Kind.JSON), "data", doc="More of it, as JSON."),
             ProtoField("result", RESULT_FIELD, Ref(method.response), "result", doc="The result, in the last message."),
         )
