@@ -256,10 +256,11 @@ class Run:
         if self._outcome is not None:
             return
         self._outcome = outcome
-        for waiter in self._waiting:
+        waiting, self._waiting, then, self._then = self._waiting, [], self._then, []
+        for waiter in waiting:
             if not waiter.done():
                 waiter.set_result(outcome)
-        for call in self._then:
+        for call in then:
             call()
 
     def _finish(self, task: asyncio.Task[Outcome]) -> None:

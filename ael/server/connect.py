@@ -25,6 +25,8 @@ from ael.services.wire import STATUS, code_of, error
 from ael.types.fault import FaultKind
 from ael.types.problem import DecodeError
 
+_JSON = (b"content-type", b"application/json")
+_NO_STORE = (b"cache-control", b"no-store")
 _TIMEOUT = re.compile(r"[0-9]{1,10}")
 CODES: Mapping[int, str] = {
     401: "unauthenticated",
@@ -174,8 +176,6 @@ class Front:
         if self._own(scope["path"]):
             await self._guard(scope, receive, send)
             return
-        # The server below leaves spaces around values, which are no part of them (RFC 9110, section 5.5).
-        scope["headers"] = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
         await self._connect(scope, receive, send)
 
 
@@ -212,7 +212,7 @@ def _unpacked(headers: Mapping[str, list[str]], body: bytes, most: int) -> bytes
 
 
 async def _send(send: Send, status: int, body: bytes, headers: tuple[tuple[str, str], ...]) -> None:
-    own = [("content-type", "application/json"), ("content-length", str(len(body))), ("cache-control", "no-store"), *headers]
-    encoded = [(name.encode(), value.encode("latin-1", "replace")) for name, value in own]
-    await send({"type": "http.response.start", "status": status, "headers": encoded})
+    own = [_JSON, _NO_STORE, (b"content-length", b"%d" % len(body))]
+    own += [(name.encode(), value.encode("latin-1", "replace")) for name, value in headers]
+    await send({"type": "http.response.start", "status": status, "headers": own})
     await send({"type": "http.response.body", "body": body})

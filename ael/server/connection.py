@@ -5,8 +5,6 @@ protocol's own form for those that are too many, a word to whoever answers when 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
@@ -87,28 +85,29 @@ class Connection(HttpToolsProtocol):
 class Leaving:
     """Tells whoever answers a client that it has gone: cheaper than a task that waits for it."""
 
-    __slots__ = ("_then", "gone")
+    __slots__ = ("_task", "gone")
 
     def __init__(self) -> None:
         self.gone = False
-        self._then: Callable[[], object] | None = None
+        self._task: asyncio.Task[Any] | None = None
 
     def leave(self) -> None:
         """The client is gone."""
         self.gone = True
-        if self._then is not None:
-            self._then()
+        if self._task is not None:
+            self._task.cancel()
 
-    @contextmanager
-    def cancels(self, task: asyncio.Task[Any]) -> Iterator[None]:
-        """Cancel the task when the client goes before the block has ended; the block is entered by that task."""
-        self._then = task.cancel
-        try:
-            if self.gone:
-                task.cancel()
-            yield
-        finally:
-            self._then = None
+    def cancels(self, task: asyncio.Task[Any]) -> Leaving:
+        """A block, entered by the task, which is cancelled when the client goes before its end."""
+        self._task = task
+        return self
+
+    def __enter__(self) -> None:
+        if self.gone and self._task is not None:
+            self._task.cancel()
+
+    def __exit__(self, *of: object) -> None:
+        self._task = None
 
 
 class Joined:

@@ -20,7 +20,7 @@ from ael.journal.durable import Held, RunRow, RunState, StoreError
 from ael.project.serving import Listen
 from ael.run.bindings import Options
 from ael.run.entry import Input, decoded
-from ael.run.outcome import to_json
+from ael.run.outcome import Value, to_json
 from ael.run.permission import Layer
 from ael.run.run import Follower, Run
 from ael.run.scope import Attempts
@@ -260,6 +260,9 @@ class Dispatch:
         except asyncio.CancelledError:
             run.cancel(GONE)
             raise
+        if isinstance(outcome, Value):
+            left = None if options.attempts is None else options.attempts.left
+            return Reply({"outcome": "value", "value": outcome.plain}, run.id, run.seen, left)
         try:
             return self._reply(request, run.id, to_json(outcome), run.seen, options.attempts)
         except Exception as error:

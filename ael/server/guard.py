@@ -330,10 +330,13 @@ def _known(host: str, names: frozenset[str]) -> bool:
 
 
 def headers_of(scope: Scope) -> dict[str, list[str]]:
-    """The headers of a request, by lower case name."""
+    """The headers of a request, by lower case name.
+
+    The server below leaves spaces around values, which are no part of them (RFC 9110, section 5.5).
+    """
     found: dict[str, list[str]] = {}
     for name, value in scope["headers"]:
-        found.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
+        found.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1").strip(" \t"))
     return found
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 from pathlib import Path
@@ -11,16 +10,18 @@ from ael.diagnostics.diagnostic import Bag
 from ael.project.program import open_program
 from ael.server.garbage import settle
 from ael.server.listener import bind
+from ael.server.loop import run_http
 from ael.server.served import Alone, prepare
 from ael.server.stop import Stop
 
 
-async def serve(alone: Alone) -> None:
+async def serve(alone: Alone) -> int:
     """Serve until the process is ended."""
     bound = bind("127.0.0.1", 0, known=False)
     print(json.dumps({"port": bound.getsockname()[1]}), flush=True)
     async with alone.served.host:
         await alone.run(bound, "127.0.0.1", Stop())
+    return 0
 
 
 def main(folder: str) -> None:
@@ -30,7 +31,7 @@ def main(folder: str) -> None:
     assert opened is not None, [problem.message for problem in bag.sorted()]
     alone = prepare(opened)
     settle()
-    asyncio.run(serve(alone))
+    run_http(serve(alone))
 
 
 if __name__ == "__main__":
