@@ -10,7 +10,6 @@ CONTEXT = "tests/transports/test_context.py::"
 PRESSURE = "tests/transports/test_pressure.py::"
 RESTART = "tests/transports/test_restart.py::"
 NODES = "tests/transports/test_nodes.py::"
-FLEET = "tests/examples/test_support_fleet.py::"
 
 MUTATIONS = (
     Mutation(
@@ -148,6 +147,6 @@ MUTATIONS = (
         "ael/durable/pinned.py",
         "        cache(lambda entry: frozenset(_called(program, reachable(program, entry)))),",
         "        cache(lambda entry: frozenset(_called(program, reachable(program, entry, deployment.placements, deployment.here)))),",
-        FLEET + "test_a_run_that_began_with_the_service_elsewhere_calls_it_here",
+        "tests/transports/test_moved.py::test_a_run_may_call_what_it_reaches_wherever_that_is",
     ),
 )

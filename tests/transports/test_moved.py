@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from ael.durable.pinned import bound_of
 from ael.journal.entry import Entry, State
 from ael.journal.memory import MemoryJournal
 from ael.run.bindings import Options
@@ -80,5 +81,23 @@ def test_a_call_that_had_begun_here_goes_on_here(place: str, tmp_path: Path) -> 
         outcome, done = await moved("in process", place, tmp_path / "pay", "pay", started("strike"))
         assert isinstance(outcome, Unsettled)
         assert done == []
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.feature("A11.2", "A12.6", "K26")
+@pytest.mark.parametrize("place", ["process", "https"])
+def test_a_run_may_call_what_it_reaches_wherever_that_is(place: str, tmp_path: Path) -> None:
+    """What a run keeps of the names that it can call is the same with its service elsewhere: the service may come here while it lives."""
+
+    async def reached(where: str) -> object:
+        async with placed(where, tmp_path / where, SHOP) as program:
+            return bound_of(program.host.opened).kept("main.get")["calls"]
+
+    async def scenario() -> None:
+        calls = await reached("in process")
+        assert await reached(place) == calls
+        assert isinstance(calls, list)
+        assert {"main.Orders.get", "main.act"} <= set(calls)
 
     asyncio.run(scenario())
