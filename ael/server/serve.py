@@ -22,7 +22,6 @@ from ael.server.exposure import described, expose
 from ael.server.garbage import settle
 from ael.server.kept import KeptCalls
 from ael.server.listener import bind, certified, probed
-from ael.server.loop import run_http
 from ael.server.memory import MemoryCalls
 from ael.server.methods import exposed, nodes
 from ael.server.metrics import Metrics
@@ -120,7 +119,7 @@ def serve(
     settle()
     if where.host is None or bound is None:
         return asyncio.run(_stdio(service))
-    return (run_http if rpc is None else asyncio.run)(_http(service, bound, where.host, connect, rpc))
+    return asyncio.run(_http(service, bound, where.host, connect, rpc))
 
 
 async def _stdio(service: Service) -> int:

@@ -27,7 +27,6 @@ from ael.server.garbage import settle
 from ael.server.gate import Gate
 from ael.server.guard import Guard, Receive, Refused, Scope, Send
 from ael.server.listener import bind, certified, names_of, probed, serve, shown
-from ael.server.loop import run_http
 from ael.server.methods import Exposed, Method, contract, described, exposed, methods
 from ael.server.metrics import Metrics
 from ael.server.sides import Sides, scrapers_of
@@ -183,8 +182,7 @@ def serve_alone(opened: Opened, host: str, port: int | None, chosen: Sequence[st
     for line in described(alone.found):
         print(f"ael serve: {line}", file=sys.stderr)
     settle()
-    # gRPC's own threads are at home in Python's loop.
-    return (run_http if rpc is None else asyncio.run)(_alone(alone, bound, host, rpc))
+    return asyncio.run(_alone(alone, bound, host, rpc))
 
 
 async def _alone(alone: Alone, bound: socket.socket | None, name: str, rpc: int | None) -> int:

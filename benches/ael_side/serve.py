@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from pathlib import Path
@@ -10,7 +11,6 @@ from ael.diagnostics.diagnostic import Bag
 from ael.project.program import open_program
 from ael.server.garbage import settle
 from ael.server.listener import bind
-from ael.server.loop import run_http
 from ael.server.served import Alone, prepare
 from ael.server.stop import Stop
 
@@ -31,7 +31,7 @@ def main(folder: str) -> None:
     assert opened is not None, [problem.message for problem in bag.sorted()]
     alone = prepare(opened)
     settle()
-    run_http(serve(alone))
+    asyncio.run(serve(alone))
 
 
 if __name__ == "__main__":
