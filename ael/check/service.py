@@ -222,4 +222,5 @@ def provide_spec(context: Context, draft: ProvideDraft) -> ProvideSpec | None:
     limit = c.limit(context, draft.scope, draft.clauses.get(n.Limit), "a provider")
     packs = context.collected.packs
     automatic = pack_of(packs, draft.scope.name) in ("", pack_of(packs, draft.service.module))
-    return ProvideSpec(draft.symbol.name, draft.service.name, context.closure(draft.grants), limit, automatic)
+    standard = draft.scope.name.startswith("std/")
+    return ProvideSpec(draft.symbol.name, draft.service.name, context.closure(draft.grants), limit, automatic, standard)

@@ -15,7 +15,7 @@ from ael.project.form import BUDGET_WORDS, DEFAULT_WORDS, LIMIT_WORDS
 from ael.project.placements import PlacementBinding
 from ael.project.program import Opened
 from ael.project.queues import QueueBinding
-from ael.types.spec import BudgetSpec
+from ael.types.spec import BudgetSpec, unnamed
 
 _TIMES = frozenset({"time", "tool_timeout"})
 
@@ -63,7 +63,7 @@ def _program(opened: Opened) -> Iterator[Row]:
         yield Row("store", short_name(name), "memory" if store is None or store.path is None else store.path, store is not None)
     for name in program.services:
         placed, chosen = deployment.placements.get(name), deployment.services.get(name)
-        only = [provide for provide, spec in program.provides.items() if spec.service == name and spec.automatic]
+        only = [spec.name for spec in unnamed(spec for spec in program.provides.values() if spec.service == name)]
         if placed is not None:
             yield Row("service", short_name(name), shown_place(placed))
         else:

@@ -19,7 +19,7 @@ from ael.run.tool import ToolPlan
 from ael.run.world import Plan, World, short
 from ael.types.agent import EdgeSpec, pair, place_of
 from ael.types.fault import Fault, FaultKind
-from ael.types.spec import LimitSpec, NodeSpec
+from ael.types.spec import LimitSpec, NodeSpec, unnamed
 
 
 class Plans(dict[str, Plan]):
@@ -121,7 +121,8 @@ class Plans(dict[str, Plan]):
         if chosen is not None:
             providers = [provide for provide in providers if chosen in (provide.spec.name, provide.spec.name.rpartition(".")[2])]
         else:
-            providers = [provide for provide in providers if provide.spec.automatic]
+            serving = unnamed(provide.spec for provide in providers)
+            providers = [provide for provide in providers if provide.spec in serving]
         if len(providers) != 1:
             missing = ""
             if providers:

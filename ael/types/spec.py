@@ -6,6 +6,7 @@ Zero means zero, never "no limit" (K03).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from decimal import Decimal
 from typing import Literal
 
@@ -196,7 +197,7 @@ class ProvideSpec:
     """An implementation of `service`; `name` is the alias or the service's name, qualified by the providing module.
 
     `automatic`: it serves where it is the only one. One of a pack that neither is the program's own nor declares the service serves only
-    where the deployment names it.
+    where the deployment names it. `standard`: it is the standard library's own, which serves where the program has none.
     """
 
     name: str
@@ -204,6 +205,16 @@ class ProvideSpec:
     grants: frozenset[str]
     limit: LimitSpec = field(default_factory=LimitSpec)
     automatic: bool = True
+    standard: bool = False
+
+
+def unnamed(provides: Iterable[ProvideSpec]) -> list[ProvideSpec]:
+    """Those of a service's providers that serve where the deployment names none; only a single one can.
+
+    The standard library's own gives way to the program's: a connector takes its place by being there.
+    """
+    found = [provide for provide in provides if provide.automatic]
+    return [provide for provide in found if not provide.standard] or found
 
 
 @dataclass(frozen=True, slots=True)
