@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ael.cli.main import COMMANDS
+from ael.project.pack import OPTIONAL_PACKAGES
 from ael.testing.runner import run_tests
 from ael.types.pin import FILE as LOCK
 from tests.error_pages import _file
@@ -25,11 +26,14 @@ def programs() -> Iterator[tuple[str, dict[str, str]]]:
     """Programs of the pages: a block whose first line is `// file: NAME` belongs to the program before it.
 
     So does a block `mcp`, which may stand in a comment: the definitions that servers are pinned with (`tests.programs.lock_of`).
+    The pages of the standard library's optional packages have programs that list them.
     """
     for page in PAGES:
         if page.parent.name == "errors" or page.name == TYPED:
             continue
         files: dict[str, str] = {}
+        of = f"std/{page.stem}" if page.parent.name == "stdlib" else ""
+        beside = {"pack.ael": f"pack example {{\n  uses {of}\n}}\n"} if of in OPTIONAL_PACKAGES else {}
         line = 0
         for block in blocks(page.read_text(encoding="utf-8")):
             if block.language == "mcp":
@@ -42,6 +46,7 @@ def programs() -> Iterator[tuple[str, dict[str, str]]]:
                 files = {}
             if name == "main.ael":
                 line = block.line
+                files |= beside
             files[name] = text
         if files:
             yield f"{page.relative_to(ROOT)}:{line}", files

@@ -1,0 +1,81 @@
+"""The standard library says what it does: each public declaration has a doc comment, each that is called an example, and all run."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from ael.project.pack import OPTIONAL_PACKAGES
+from ael.testing.runner import run_tests
+from tests.programs import brief, open_files
+from tests.stdlib.library import EXEMPLARY, INDENT, Library, modules, parts_of, program
+from tests.stdlib.pages import FOLDER, pages
+
+LIBRARIES = {library.name: library for library in modules()}
+PAGES = pages()
+
+
+@pytest.fixture(params=LIBRARIES)
+def library(request: pytest.FixtureRequest) -> Library:
+    return LIBRARIES[request.param]
+
+
+def test_a_module_and_all_that_it_shows_have_a_doc_comment(library: Library) -> None:
+    assert library.parts, f"{library.file.name} begins with a `//!` comment that says what it is for"
+    silent = [
+        f"{library.file.name}:{entry.line} {entry.kind} {entry.name}" for entry in library.entries if not prose(entry.parts)
+    ]
+    assert silent == []
+
+
+def test_what_is_called_has_an_example_that_calls_it(library: Library) -> None:
+    silent = [
+        f"{library.file.name}:{entry.line} {entry.kind} {entry.name}"
+        for entry in library.entries
+        if entry.kind in EXEMPLARY and not any(re.search(rf"\b{entry.name}\b", example) for example in entry.examples)
+    ]
+    assert silent == []
+
+
+def test_the_examples_hold(library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for number, (name, text) in enumerate(library.programs()):
+        files = {"main.ael": text}
+        if library.name in OPTIONAL_PACKAGES:
+            files["pack.ael"] = f"pack example {{\n  uses {library.name}\n}}\n"
+        folder = tmp_path / str(number)
+        opened, bag = open_files(folder, files)
+        assert [f"{name}: {brief(d, folder)}" for d in bag.sorted()] == []
+        assert opened is not None
+        assert [f"{name}: {r.problem}" for r in run_tests(opened) if r.problem is not None] == []
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in PAGES))
+def test_a_page_is_that_of_the_comments(name: str) -> None:
+    made = FOLDER / name
+    assert made.is_file(), "`python -m tests.stdlib.pages` writes it anew"
+    assert made.read_text(encoding="utf-8") == PAGES[made], "`python -m tests.stdlib.pages` writes it anew"
+
+
+def test_a_page_is_of_a_module_that_is_there() -> None:
+    assert set(FOLDER.glob("*.md")) - set(PAGES) == set(), "`python -m tests.stdlib.pages` removes it"
+
+
+def test_the_parts_of_a_comment() -> None:
+    assert parts_of("One\ntwo.\n\nThree.\n\n    a\n\n      b\n\nFour.\n    c") == (
+        "One\ntwo.", "Three.", "    a\n\n      b", "Four.", "    c",
+    )  # fmt: skip
+    assert parts_of("    a") == ("    a",)
+
+
+def test_an_example_imports_what_it_names() -> None:
+    library = LIBRARIES["std/list"]
+    assert program(library, "pairs", "use std/text.{words}\nassert pairs(words(\"a b\")).length() == 1").splitlines() == [
+        "use std/list.{pairs}", "use std/text.{words}", "", 'test "pairs" {', '  assert pairs(words("a b")).length() == 1', "}",
+    ]  # fmt: skip
+
+
+def prose(parts: tuple[str, ...]) -> bool:
+    return any(not part.startswith(INDENT) for part in parts)
