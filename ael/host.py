@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType, TracebackType
 
-from ael.check.packs import pack_of
+from ael.check.packs import STANDARD, pack_of
 from ael.hosting.failure import HostError
 from ael.hosting.logs import Exporter, open_logs
 from ael.hosting.masking import know_all
@@ -24,6 +24,7 @@ from ael.journal.durable import DurableStore
 from ael.lower.lower import lower
 from ael.lower.unit import CompiledUnit
 from ael.models.preview import Unbound
+from ael.natives.world import Closable
 from ael.project.deployment import Deployment, ModelBinding, StoreBinding
 from ael.project.program import Opened
 from ael.project.reach import inside, models_of, reachable
@@ -54,15 +55,17 @@ class Host:
     _providers: list[ModelProvider] = field(default_factory=list)
     _stores: list[StorePort] = field(default_factory=list)
     _exporters: list[Exporter] = field(default_factory=list)
+    _kept: list[Closable] = field(default_factory=list)
 
     async def close(self) -> None:
         """Release connections, child processes and files. Never fails: what cannot be closed is gone anyway."""
-        closing: list[ModelProvider | StorePort | RemoteServer | Placement | DurableStore] = [
+        closing: list[ModelProvider | StorePort | RemoteServer | Placement | DurableStore | Closable] = [
             *([self.store] if self.store is not None else []),
             *self.bindings.servers.values(),
             *self.bindings.placements.values(),
             *self._providers,
             *self._stores,
+            *self._kept,
         ]
         # All at once: a server that takes its time to end keeps nobody waiting twice, and one that fails keeps no other open.
         ended = await asyncio.gather(*(resource.close() for resource in closing), return_exceptions=True)
@@ -126,6 +129,7 @@ def open_host(
     own_models = tenants_own(opened, bound, secrets) if models is None and deployment.owned_secrets else {}
     stores = {name: _store(deployment, name) for name in program.stores}
     clock = SystemClock()
+    natives, kept = _natives(opened, names, secrets, clock)
     store = open_runs(deployment, secrets, warnings) if durable else None
     exporting = otel or (durable if exports is None else exports)
     exporters = open_logs(deployment, secrets, otel=otel, service=opened.project.root.resolve().name) if exporting else []
@@ -133,7 +137,7 @@ def open_host(
         models=bound,
         own_models=own_models,
         stores=stores,
-        externs=_externs(opened, names, functions or {}),
+        externs=_externs(opened, names, {**natives, **(functions or {})}),
         operations=operations or {},
         servers=_servers(opened, names, secrets, clock) if servers is None else dict(servers),
         provides=deployment.services,
@@ -160,7 +164,7 @@ def open_host(
     opened_models = [*(model.provider for model in bound.values()), *own_models.values()]
     providers = list({id(provider): provider for provider in opened_models}.values())
     return Host(
-        opened, unit, bindings, Engine(unit, bindings), tuple(warnings), store, providers, list(stores.values()), exporters
+        opened, unit, bindings, Engine(unit, bindings), tuple(warnings), store, providers, list(stores.values()), exporters, kept
     )
 
 
@@ -233,6 +237,19 @@ def _placements(
         return {}
     bind = import_module("ael.hosting.placements").bind_placements
     bound: dict[str, Placement] = bind(opened, frozenset(wanted), secrets, clock, peers, token)
+    return bound
+
+
+def _natives(
+    opened: Opened, names: frozenset[str], secrets: Secrets, clock: Clock
+) -> tuple[dict[str, Callable[..., object]], list[Closable]]:
+    """The native effects of the standard library that are reached. What does them is loaded only where there are some."""
+    tools = opened.program.tools
+    if not any((spec.extern or "").startswith(f"{STANDARD}:") for name, spec in tools.items() if name in names):
+        return {}, []
+    bound: tuple[dict[str, Callable[..., object]], list[Closable]] = import_module("ael.hosting.natives").bind_natives(
+        opened, names, secrets, clock
+    )
     return bound
 
 

@@ -73,6 +73,11 @@ def _b(
     return Builtin(name, names, tuple(parameters.values()), result, required, keeps, asks)
 
 
+def native(name: str, parameters: dict[str, Type], result: Type, *, optional_from: int | None = None) -> Builtin:
+    """A native function of the standard library, `hash.sha256`: `native_hash_sha256(…)` in its modules (`ael/check/natives`)."""
+    return _b(f"native.{name}", parameters, result, optional_from=optional_from)
+
+
 _TABLE = (
     _b("string.length", {}, I),
     _b("string.is_empty", {}, B),

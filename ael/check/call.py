@@ -13,6 +13,7 @@ from ael.check.generic import Bindings, opened
 from ael.check.kind import INT, plain, without_null
 from ael.check.method import method, ordinary
 from ael.check.module import kind_text, member, report_unknown, seen, server_member, visible
+from ael.check.natives import find_native
 from ael.check.passing import failing_with
 from ael.check.program import CallInfo, Meaning
 from ael.check.suggest import did_you_mean
@@ -61,6 +62,8 @@ def _by_name(c: Checker, node: n.Call, callee: n.Reference, expected: Type | Non
         return _language(c, node, EFFECT_SIGNATURES[text], "effect", expected)
     if text in FUNCTIONS:
         return _language(c, node, FUNCTIONS[text], "builtin", expected)
+    if (native := find_native(text, c.module.name)) is not None:
+        return _language(c, node, native, "builtin", expected)
     if text == "calls" or text in TEST_FUNCTIONS:
         return _in_test(c, node, text, expected)
     if text in ("setting", "secret"):

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from ael.check.collect import Collected, Kind, ModuleScope, Server, Symbol
 from ael.check.mcp_setting import server_spec
-from ael.check.packs import pack_of
+from ael.check.packs import STANDARD, pack_of, shared_name
 from ael.diagnostics.diagnostic import Bag, Label, Place
 from ael.source import Source
 from ael.syntax import nodes as n
@@ -159,11 +159,12 @@ def _in_namespace(
     packs = collected.packs
     head = node.path.parts[0].text
     own = pack_of(packs, scope.name)
-    if len(node.path.parts) > 1 and (head in packs if not own else head in packs[own].depends):
-        message = f"the {kind} `{node.path.text}` has the name of the pack `{head}` in front, whose own {kind}s are called so"
+    if len(node.path.parts) > 1 and (head == STANDARD or (head in packs if not own else head in packs[own].depends)):
+        whose = "the standard library" if head == STANDARD else f"the pack `{head}`"
+        message = f"the {kind} `{node.path.text}` has the name of {whose} in front, whose own {kind}s are called so"
         bag.report("AEL0825", message, scope.source, node.path.span)
         return
-    text = f"{own}.{node.path.text}" if own else node.path.text
+    text = shared_name(packs, scope.name, node.path.text)
     if (first := into.get(text)) is not None and first.node is not None:
         other = collected.modules[first.module].source
         labels = (Label(Place(other, name_of(first.node).span), "first declared here"),)

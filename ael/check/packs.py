@@ -2,7 +2,7 @@
 
 The modules of the program's own pack have their own names (`main`, `orders`), those of a pack that it depends on that pack's name in
 front (`refunds/main`, `refunds/orders`). A permission or role of such a pack has its name in front too (`refunds.orders.refund`), in all
-of the program but in the pack itself, which calls it by its own name.
+of the program but in the pack itself, which calls it by its own name. The standard library's have `std` in front (`std.files.read`).
 """
 
 from __future__ import annotations
@@ -16,6 +16,10 @@ from ael.data import dataclass
 
 MAIN = "main"
 """The module that a pack's own name means: `use refunds` is `use refunds/main`."""
+
+
+STANDARD = "std"
+"""What stands in front of the names of the standard library: its modules (`std/files`), and its permissions (`std.files.read`)."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,7 @@ def spelled(module: str, user: str, packs: Packs) -> str | None:
 
 def shared_name(packs: Packs, module: str, text: str) -> str:
     """The name in the whole program of the permission or role that is written `text` in a module."""
-    own = pack_of(packs, module)
+    own = _in_front(packs, module)
     head, dot, _ = text.partition(".")
     facts = packs.get(own)
     if not own or (dot and facts is not None and head in facts.depends):
@@ -103,11 +107,16 @@ def shared_name(packs: Packs, module: str, text: str) -> str:
 
 def written_name(packs: Packs, module: str, name: str) -> str:
     """How a module writes a permission or role: the opposite of `shared_name`."""
-    own = pack_of(packs, module)
+    own = _in_front(packs, module)
     return name.removeprefix(f"{own}.") if own else name
 
 
 def holder(packs: Packs, name: str) -> str:
-    """The pack whose permission or role a name in the whole program is."""
+    """The pack whose permission or role a name in the whole program is, `std` for the standard library's."""
     head, dot, _ = name.partition(".")
-    return head if dot and head in packs else ""
+    return head if dot and (head in packs or head == STANDARD) else ""
+
+
+def _in_front(packs: Packs, module: str) -> str:
+    """What stands in front of the names of a module's permissions and roles: its pack, or `std`."""
+    return STANDARD if module.startswith(f"{STANDARD}/") else pack_of(packs, module)

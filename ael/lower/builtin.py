@@ -41,6 +41,8 @@ def call(b: Builder, e: n.Call, info: CallInfo) -> ast.expr:
             return build.call("to_json", value)
         case name if name in _TURNS:
             return build.call(f"turn_{_TURNS[name]}", *b.values(given))
+    if info.name.startswith("native."):
+        return build.call(b.program.native(info.name), *b.values(given))
     if info.name in _HIGHER:
         return _higher_order(b, info, given)
     values = b.values(given)

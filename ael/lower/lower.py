@@ -17,6 +17,7 @@ from ael.lower.convention import acts
 from ael.lower.declaration import Declarations, edge_name, requirements, test_name
 from ael.lower.expression import Lowering
 from ael.lower.graph import Graph, functions_of
+from ael.lower.natives import implementation
 from ael.lower.place import Places
 from ael.lower.scope import Program
 from ael.lower.unit import (
@@ -75,6 +76,8 @@ def namespace(program: Program, halt: Halt) -> dict[str, Any]:
     definitions = program.checked.definitions
     for type, name in program.checkers.items():
         space[name] = checker(type, definitions)
+    for native, name in program.natives.items():
+        space[name] = implementation(native)
     for type, name in program.shapes.items():
         space[name] = belongs(type, definitions)
     return space

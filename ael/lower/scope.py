@@ -113,6 +113,8 @@ class Program:
     """By the body of a callable."""
     checkers: dict[Type, str] = field(default_factory=dict)
     shapes: dict[Type, str] = field(default_factory=dict)
+    natives: dict[str, str] = field(default_factory=dict)
+    """The native functions that are called (`native.hash.sha256`), and the globals that have them."""
 
     def __post_init__(self) -> None:
         for name in self.graph.order:
@@ -155,6 +157,10 @@ class Program:
     def shape(self, type: Type) -> str:
         """The global that has the test of whether a value belongs to a member of a union."""
         return self.shapes.setdefault(type, f"is_{len(self.shapes) + 1}")
+
+    def native(self, name: str) -> str:
+        """The global that has a native function of the standard library."""
+        return self.natives.setdefault(name, f"n_{len(self.natives) + 1}")
 
     def resolve(self, type: Type) -> Type:
         """What stands behind recursive aliases, for asking what kind of value it is."""

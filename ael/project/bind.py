@@ -213,6 +213,7 @@ def _deployment(state: ProgramState, name: str, folder: Path) -> Deployment:
         commands=frozenset(state.commands),
         serving=bind_serving.serving(state),
         runs=state.runs,
+        natives=state.natives,
         logs=tuple(state.logs),
         prices=tuple(state.prices),
         hosts=frozenset(state.hosts),

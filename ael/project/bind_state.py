@@ -66,6 +66,8 @@ class State:
         self.servers: dict[str, McpBinding] = {}
         self.tools: dict[str, ToolBinding] = {}
         self.runs = RunsBinding()
+        self.natives: dict[str, object] = {}
+        """Topic of the standard library's native effects -> what the deployment says of it."""
         self.logs: list[OtlpBinding] = []
         self.wanted: list[tuple[str, Source, Span]] = []
         """The secrets that something needs, and where it says so."""

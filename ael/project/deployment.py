@@ -174,6 +174,8 @@ class Deployment:
     """The programs that may be started as servers: `command "npx"`."""
     serving: Serving = field(default_factory=Serving)
     runs: RunsBinding = field(default_factory=RunsBinding)
+    natives: Mapping[str, object] = field(default_factory=dict)
+    """What it says of a topic of the standard library's native effects (`files = …`), by topic."""
     logs: tuple[OtlpBinding, ...] = ()
     """Where the traces of the runs are sent."""
     prices: tuple[PriceEntry, ...] = ()

@@ -14,7 +14,7 @@ from ael.syntax.parse import parse_pack
 from ael.types.version import Requirement, Version, VersionError, parse_requirement, parse_version
 
 FILE = "pack.ael"
-OPTIONAL_PACKAGES = frozenset({"std/process", "server/connect", "server/grpc", "server/mcp"})
+OPTIONAL_PACKAGES = frozenset({"std/code", "std/process", "server/connect", "server/grpc", "server/mcp"})
 """Packages that a program has only when its pack lists them (language.md, section 6)."""
 RESERVED = frozenset({"server", "std"})
 """Names that no dependency can have: paths of the language begin with them."""

@@ -96,7 +96,7 @@ pub tool fetch(url: String) -> String
 SHOP = """\
 use std/web.{fetch}
 
-permission look includes web.fetch
+permission look includes std.web.fetch
 
 /// Look. Call it first.
 pub tool look(url: String) -> String
@@ -110,7 +110,7 @@ MAIN = "use shop.{look}\nuse std/_own.{hidden}\n\nnode main() -> String\n  grant
 
 
 def test_the_librarys_permissions_have_their_own_names_in_every_pack_and_its_private_modules_are_its_own() -> None:
-    """No module of the library has a permission so far: what holds when one comes is looked at here."""
+    """A permission of the library has `std` in front in every pack but in the library itself, where it is called by its own name."""
     texts = {"main": MAIN, "shop/main": SHOP, "std/web": LIBRARY, "std/_own": 'pub fn hidden() -> String {\n  "x"\n}\n'}
     bag = Bag()
     trees = {name: parse_module(Source(f"{name}.ael", text), bag) for name, text in texts.items()}
@@ -122,4 +122,31 @@ def test_the_librarys_permissions_have_their_own_names_in_every_pack_and_its_pri
     program = check_program(trees, "main", good, packs=packs)
     assert good.sorted() == []
     assert program is not None
-    assert program.permissions["shop.look"].includes == {"shop.look", "web.fetch"}
+    assert program.permissions["shop.look"].includes == {"shop.look", "std.web.fetch"}
+
+
+def test_no_permission_of_a_program_has_the_name_of_the_library_in_front() -> None:
+    bag = Bag()
+    trees = {"main": parse_module(Source("main.ael", "permission std.web.fetch\n\nnode main() -> Int {\n  1\n}\n"), bag)}
+    assert check_program(trees, "main", bag) is None
+    assert [d.code for d in bag.sorted()] == ["AEL0825"]
+
+
+def test_natives_are_the_librarys_alone() -> None:
+    """What is native is reached through the functions and tools of the library, with their types, permissions and limits."""
+    text = """\
+permission files.read
+
+/// Read a file. Call it first.
+tool read(path: String) -> String
+  needs files.read
+  repeat idempotent
+  extern "std:files.read_text"
+
+node main() -> String {
+  native_hash_sha256("a".to_bytes())
+}
+"""
+    bag = Bag()
+    assert check_program({"main": parse_module(Source("main.ael", text), bag)}, "main", bag) is None
+    assert [d.code for d in bag.sorted()] == ["AEL0519", "AEL0202"]
