@@ -26,6 +26,7 @@ from ael.lower.unit import CompiledUnit
 from ael.models.preview import Unbound
 from ael.natives.world import Closable
 from ael.project.deployment import Deployment, ModelBinding, StoreBinding
+from ael.project.logs import SinkBinding
 from ael.project.program import Opened
 from ael.project.reach import inside, models_of, reachable
 from ael.run.bindings import Bindings, BoundModel
@@ -56,9 +57,13 @@ class Host:
     _stores: list[StorePort] = field(default_factory=list)
     _exporters: list[Exporter] = field(default_factory=list)
     _kept: list[Closable] = field(default_factory=list)
+    _sinks: list[Exporter] = field(default_factory=list)
+    """Those that are code of the program."""
 
     async def close(self) -> None:
         """Release connections, child processes and files. Never fails: what cannot be closed is gone anyway."""
+        # First, since they use what is closed below; in threads, since a sink may take its time.
+        await _told(self._sinks)
         closing: list[ModelProvider | StorePort | RemoteServer | Placement | DurableStore | Closable] = [
             *([self.store] if self.store is not None else []),
             *self.bindings.servers.values(),
@@ -73,15 +78,20 @@ class Host:
             if isinstance(error, Exception):
                 print(f"ael: closing {type(resource).__name__}: {error}", file=sys.stderr)
         # Last, since what is closed may still end a span; in threads, since a collector may let everybody wait.
-        for lost in await asyncio.gather(*(asyncio.to_thread(exporter.close) for exporter in self._exporters)):
-            if lost is not None:
-                print(f"ael: warning: {lost}", file=sys.stderr)
+        await _told(self._exporters)
 
     async def __aenter__(self) -> Host:
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await self.close()
+
+
+async def _told(exporters: list[Exporter]) -> None:
+    """Have all of them send what waits, and say what was lost."""
+    for lost in await asyncio.gather(*(asyncio.to_thread(exporter.close) for exporter in exporters)):
+        if lost is not None:
+            print(f"ael: warning: {lost}", file=sys.stderr)
 
 
 def open_host(
@@ -101,6 +111,7 @@ def open_host(
     otel: bool = False,
     peers: Mapping[str, list[str]] | None = None,
     peer_token: Secret | None = None,
+    stores: Mapping[str, StorePort] | None = None,
 ) -> Host:
     """Bind everything that `entry` (one, several, or None: the whole program) can reach.
 
@@ -108,7 +119,7 @@ def open_host(
     `functions` are the bodies of `extern` tools in place of what these name, `operations` those of services that the host provides. `also`
     names secrets that are read although no binding needs them. `durable`: runs are kept where the deployment says. `exports`: traces are
     sent where it says (None: of durable runs); `otel`: also where OpenTelemetry's variables say. `peers`: the sockets of placements whose
-    processes another process of the program keeps up, which `peer_token` lets in.
+    processes another process of the program keeps up, which `peer_token` lets in. `stores`: those of another host, which closes them.
     Raises `HostError`. Nothing is sent and no file is written yet.
     """
     program, deployment = opened.program, opened.deployment
@@ -127,16 +138,18 @@ def open_host(
     warnings: list[str] = []
     bound = bind_models(opened, here, secrets, warnings) if models is None else dict(models)
     own_models = tenants_own(opened, bound, secrets) if models is None and deployment.owned_secrets else {}
-    stores = {name: _store(deployment, name) for name in program.stores}
+    own_stores = {name: _store(deployment, name) for name in program.stores} if stores is None else {}
+    kept_in = {**(stores or {}), **own_stores}
     clock = SystemClock()
     natives, kept = _natives(opened, names, secrets, clock)
     store = open_runs(deployment, secrets, warnings) if durable else None
     exporting = otel or (durable if exports is None else exports)
     exporters = open_logs(deployment, secrets, otel=otel, service=opened.project.root.resolve().name) if exporting else []
+    own_sinks = _sinks(opened, kept_in) if exporting else []
     bindings = Bindings(
         models=bound,
         own_models=own_models,
-        stores=stores,
+        stores=kept_in,
         externs=_externs(opened, names, {**natives, **(functions or {})}),
         operations=operations or {},
         servers=_servers(opened, names, secrets, clock) if servers is None else dict(servers),
@@ -158,14 +171,13 @@ def open_host(
         defaults=deployment.defaults,
         limits=deployment.limits,
         clock=clock,
-        sinks=(*sinks, *exporters),
+        sinks=(*sinks, *exporters, *own_sinks),
         script=script,
     )
     opened_models = [*(model.provider for model in bound.values()), *own_models.values()]
     providers = list({id(provider): provider for provider in opened_models}.values())
-    return Host(
-        opened, unit, bindings, Engine(unit, bindings), tuple(warnings), store, providers, list(stores.values()), exporters, kept
-    )
+    engine, told, opened_stores = Engine(unit, bindings), tuple(warnings), list(own_stores.values())
+    return Host(opened, unit, bindings, engine, told, store, providers, opened_stores, exporters, kept, own_sinks)
 
 
 def open_preview(opened: Opened, names: frozenset[str], sinks: Sequence[Sink] = (), *, keyring: bool = False) -> Host:
@@ -213,6 +225,15 @@ def _store(deployment: Deployment, name: str) -> StorePort:
     if binding.kind == "sqlite" and binding.path is not None:
         return SqliteStore(Path(deployment.folder, binding.path), name)
     return MemoryStore()
+
+
+def _sinks(opened: Opened, stores: Mapping[str, StorePort]) -> list[Exporter]:
+    """The log sinks that are code of the program, each in a host of its own; the stores are common. Raises `HostError`."""
+    named = [one for one in opened.deployment.logs if isinstance(one, SinkBinding)]
+    if not named:
+        return []
+    own = import_module("ael.hosting.sinks")
+    return [own.program_sink(one, open_host(own.alone(opened, one), own.ENTRY, stores=stores, exports=False)) for one in named]
 
 
 def _servers(opened: Opened, names: frozenset[str], secrets: Secrets, clock: Clock) -> dict[str, RemoteServer]:

@@ -8,7 +8,6 @@ from ael.diagnostics.catalogue import (
     effects,
     embedding,
     failures,
-    later,
     lints,
     names,
     nodes,
@@ -38,7 +37,6 @@ _AREAS = (
     servers,
     serving,
     outcomes,
-    later,
     lints,
 )
 

@@ -1,4 +1,7 @@
-"""The exporters of traces that a deployment names, and the one that `--otel` asks for by OpenTelemetry's own variables."""
+"""The log sinks and exporters of traces that a deployment names, and the exporter that `--otel` asks for by OpenTelemetry's own variables.
+
+A sink of the program's own is in `ael.hosting.sinks`.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import os
 from collections.abc import Mapping
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Protocol, cast
 from urllib.parse import unquote
 
@@ -13,7 +17,7 @@ from ael.hosting.failure import HostError
 from ael.hosting.secrets import Secrets
 from ael.project.bind_log import address_problem
 from ael.project.deployment import Deployment
-from ael.project.logs import OtlpBinding, traces_of
+from ael.project.logs import LinesBinding, OtlpBinding, traces_of
 from ael.run.ports import Sink, Span
 from ael.types.value import Secret
 
@@ -29,17 +33,31 @@ class Exporter(Sink, Protocol):
     def span(self, span: Span) -> None: ...
 
     def close(self) -> str | None:
-        """Send what waits, within two seconds. A sentence about what was lost, None when nothing was."""
+        """Send what waits, within a few seconds. A sentence about what was lost, None when nothing was."""
 
 
 def open_logs(deployment: Deployment, secrets: Secrets, *, otel: bool, service: str) -> list[Exporter]:
-    """The exporters of a deployment. Nothing of OpenTelemetry is loaded where there is none.
+    """The sinks of a deployment that are built in. Nothing is loaded of what it does not name.
 
     Raises `HostError` for a secret that is missing, for `otel` without an address, and without the package.
     """
-    bound = [(one, _headers(one, secrets)) for one in deployment.logs]
+    written = [_lines(one, deployment) for one in deployment.logs if isinstance(one, LinesBinding)]
+    bound = [(one, _headers(one, secrets)) for one in deployment.logs if isinstance(one, OtlpBinding)]
     if otel:
         bound.append(_by_environment(secrets))
+    return [*written, *_exporters(bound, service)]
+
+
+def _lines(binding: LinesBinding, deployment: Deployment) -> Exporter:
+    """A sink of JSON Lines. The file is opened with its first entry."""
+    kinds = import_module("ael.observe.lines")
+    path = Path(deployment.folder, binding.path)
+    to = kinds.FileLines(path, most=binding.most, keep=binding.keep) if binding.path else kinds.StderrLines()
+    waiting = import_module("ael.observe.waiting").WaitingSink
+    return cast(Exporter, waiting(to, level=binding.level, content=binding.content))
+
+
+def _exporters(bound: list[tuple[OtlpBinding, dict[str, str]]], service: str) -> list[Exporter]:
     if not bound:
         return []
     if find_spec("opentelemetry") is None or find_spec("opentelemetry.exporter") is None:

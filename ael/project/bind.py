@@ -37,10 +37,34 @@ def _mcp(state: State, binding: n.Binding) -> None:
     bind_mcp.line(state, binding)
 
 
-def _log(state: State, binding: n.Binding) -> None:
+def _log(state: ProgramState, binding: n.Binding) -> None:
     from ael.project import bind_log
 
     bind_log.log(state, binding)
+
+
+def _http(state: State, binding: n.Binding) -> None:
+    from ael.project import bind_http
+
+    bind_http.http(state, binding)
+
+
+def _web(state: State, binding: n.Binding) -> None:
+    from ael.project import bind_web
+
+    bind_web.web(state, binding)
+
+
+def _files(state: State, binding: n.Binding) -> None:
+    from ael.project import bind_files
+
+    bind_files.files(state, binding)
+
+
+def _code(state: State, binding: n.Binding) -> None:
+    from ael.project import bind_files
+
+    bind_files.code(state, binding)
 
 
 def _settle(state: State, *, required: bool) -> None:
@@ -66,7 +90,6 @@ WORLD: Mapping[str, Callable[[State, n.Binding], None]] = MappingProxyType(
         "command": bind_world.command,
         "runs": bind_runs.runs,
         "mcp": _mcp,
-        "log": _log,
     }
 )
 PROGRAM: Mapping[str, Callable[[ProgramState, n.Binding], None]] = MappingProxyType(
@@ -87,6 +110,11 @@ PROGRAM: Mapping[str, Callable[[ProgramState, n.Binding], None]] = MappingProxyT
         "serve": bind_serving.serve,
         "caller": bind_serving.caller,
         "listen": bind_serving.listen,
+        "files": _files,
+        "code": _code,
+        "log": _log,
+        "http": _http,
+        "web": _web,
     }
 )
 
@@ -164,8 +192,8 @@ def _read(
     state: S, module: n.Module, handlers: Mapping[str, Callable[[S, n.Binding], None]], *, kinds: tuple[str, ...] | None = None
 ) -> None:
     bindings = [d for d in module.declarations if isinstance(d, n.Binding)]
-    # An `mcp` line is read last: hosts, commands and settings that other lines say decide whether it is right.
-    for binding in sorted(bindings, key=lambda b: b.kind.text == "mcp"):
+    # An `mcp` or `web` line is read last: hosts, commands and settings that other lines say decide whether it is right.
+    for binding in sorted(bindings, key=lambda b: b.kind.text in ("mcp", "web")):
         if kinds is None or binding.kind.text in kinds:
             _line(state, binding, handlers)
 

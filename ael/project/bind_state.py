@@ -22,7 +22,7 @@ from ael.project.deployment import (
     ToolBinding,
 )
 from ael.project.literal import Construct, NotConstant, evaluate
-from ael.project.logs import OtlpBinding
+from ael.project.logs import LogBinding
 from ael.project.placements import PlacementBinding
 from ael.project.runs import RunsBinding
 from ael.project.serving import CallerBinding, Listen
@@ -68,7 +68,7 @@ class State:
         self.runs = RunsBinding()
         self.natives: dict[str, object] = {}
         """Topic of the standard library's native effects -> what the deployment says of it."""
-        self.logs: list[OtlpBinding] = []
+        self.logs: list[LogBinding] = []
         self.wanted: list[tuple[str, Source, Span]] = []
         """The secrets that something needs, and where it says so."""
         self.seen: dict[tuple[str, str], n.Binding] = {}
@@ -136,10 +136,14 @@ class ProgramState(State):
         self.tenants: dict[str, TenantBinding] = {}
 
 
+ONE = frozenset({"runs", "files", "code"})
+"""The kinds of lines without a name that stand once at most."""
+
+
 def once(state: State, binding: n.Binding) -> None:
     """Raise `Wrong` for a name that is bound already."""
     kind = binding.kind.text
-    if binding.subject is None and kind != "runs":
+    if binding.subject is None and kind not in ONE:
         return
     name = "" if binding.subject is None else f" {binding.subject.text}"
     name += "" if binding.target is None else f" -> {binding.target.text}"

@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Literal
 
 from ael.data import dataclass, field
-from ael.project.logs import OtlpBinding
+from ael.project.logs import LogBinding
 from ael.project.placements import PlacementBinding
 from ael.project.runs import RunsBinding
 from ael.project.serving import Serving
@@ -176,8 +176,8 @@ class Deployment:
     runs: RunsBinding = field(default_factory=RunsBinding)
     natives: Mapping[str, object] = field(default_factory=dict)
     """What it says of a topic of the standard library's native effects (`files = …`), by topic."""
-    logs: tuple[OtlpBinding, ...] = ()
-    """Where the traces of the runs are sent."""
+    logs: tuple[LogBinding, ...] = ()
+    """Where the log entries and traces of the runs are sent."""
     prices: tuple[PriceEntry, ...] = ()
     hosts: frozenset[str] = frozenset()
     denied: frozenset[str] = frozenset()

@@ -36,8 +36,12 @@ PARTS: Mapping[str, str] = {
     "serve": "name value options",
     "caller": "name value clauses",
     "listen": "value",
+    "files": "value",
+    "code": "value",
     "node": "name value",
     "edge": "name target value",
+    "http": "value",
+    "web": "value",
     "log": "name target value clauses options",
 }
 """Kind of line -> its parts. The last is read by its own rules."""
@@ -64,7 +68,11 @@ FORMS: Mapping[str, str] = {
     "allow": "`allow orders.read, crm.get_customer`",
     "serve": '`serve = [NODE, NODE]` or `serve NODE as "name"`',
     "caller": '`caller alice = bearer(secret("ALICE_TOKEN")) budget cost $1 per day`',
+    "http": '`http = client(hosts: ["api.example.com"])`',
+    "web": '`web = search("https://search.example.com/search", key: secret("SEARCH_KEY"))`',
     "listen": "`listen = http(concurrent: 32, timeout: 60s)`",
+    "files": '`files = folder("./workspace", write: true)`',
+    "code": '`code = commands(test: ["python3", "-m", "unittest"])`',
 }
 
 OPTIONAL: Mapping[str, str] = {"serve": "name value options", "caller": "clauses"}

@@ -176,7 +176,8 @@ class Engine:
         deadline = Deadline(clock, seconds, "the run", absolute)
         trace = None
         if bindings.sinks:
-            trace = Trace(run_id, bindings.sinks, clock, world.masker, options.content, options.trace_parent)
+            context = options.trace_parent
+            trace = Trace(run_id, bindings.sinks, clock, world.masker, options.content, context, options.tenant)
         run = Run(
             world,
             run_id,

@@ -367,7 +367,7 @@ class Span:
     `kind` is `run`, `node`, `turn`, `server` (being connected to one), `tool`, `operation`, `store`, `effect`, `approval`, `release`,
     `retry`; `outcome` is `value`, `error`, `fault`, `uncertain` or `refused`.
     `attributes` are metadata (tokens, cost, model, reasons); `content` is filled only where the run, or the sink, opted in. `trace`, `id`
-    and `above` are the W3C ids of the trace, of this span and of the one that it is below.
+    and `above` are the W3C ids of the trace, of this span and of the one that it is below; `tenant` whose run it is, where that is known.
     """
 
     run: str
@@ -385,10 +385,12 @@ class Span:
     trace: str = ""
     id: str = ""
     above: str = ""
+    tenant: str = ""
 
 
 class Sink(Protocol):
-    """Where spans go. What it raises never changes a run. One with an attribute `content` says itself if it gets content."""
+    """Where spans go. What it raises never changes a run. One with an attribute `content` says itself if it gets content: `True`,
+    `False`, or `"log"` for that of `log(…)` alone, which is what the program wants to be read."""
 
     def span(self, span: Span) -> None:
         """A span ended. Its secrets are masked already."""

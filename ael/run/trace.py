@@ -14,12 +14,20 @@ from ael.run.ports import Clock, Sink, Span
 class Trace:
     """Hands the spans of one run to the sinks as they end. A sink that fails is left out from then on; it never changes the run."""
 
-    __slots__ = ("_clock", "_content", "_mask", "_next", "_run", "_sinks", "above", "context")
+    __slots__ = ("_clock", "_content", "_mask", "_next", "_run", "_sinks", "_tenant", "above", "context")
 
     def __init__(
-        self, run: str, sinks: tuple[Sink, ...], clock: Clock, masker: Masker, content: bool, parent: str | None = None
+        self,
+        run: str,
+        sinks: tuple[Sink, ...],
+        clock: Clock,
+        masker: Masker,
+        content: bool,
+        parent: str | None = None,
+        tenant: str = "",
     ) -> None:
         """`parent`: the W3C `traceparent` that the run was given."""
+        self._tenant = tenant
         self._run = run
         self._sinks = list(sinks)
         self._clock = clock
@@ -38,7 +46,8 @@ class Trace:
         return OpenSpan(self, self._next, parent, kind, name, path, self._clock.now(), id)
 
     def end(self, span: OpenSpan, outcome: str, taint: Iterable[str], content: Mapping[str, object] | None) -> None:
-        wanting = [getattr(sink, "content", self._content) is True for sink in self._sinks]
+        logged = span.kind == "effect" and span.name == "log"
+        wanting = [self._wants(sink, logged) for sink in self._sinks]
         kept = None
         if content is not None and any(wanting):
             kept = {key: self._mask.value(value) for key, value in content.items()}
@@ -59,6 +68,7 @@ class Trace:
             self.context[3:35],
             span.id,
             self.above if span.parent is None else span.above,
+            self._tenant,
         )
         bare = told if kept is None or all(wanting) else replace(told, content=None)
         for sink, wants in zip(list(self._sinks), wanting, strict=True):
@@ -66,6 +76,11 @@ class Trace:
                 sink.span(told if wants else bare)
             except Exception:
                 self._sinks.remove(sink)
+
+    def _wants(self, sink: Sink, logged: bool) -> bool:
+        """Whether a sink gets the content of a span; `logged`: of what the program logged."""
+        said = getattr(sink, "content", self._content)
+        return said is True or (said == "log" and logged)
 
 
 class OpenSpan:

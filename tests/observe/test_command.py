@@ -234,7 +234,7 @@ def test_a_collector_that_is_not_there_is_told_of_once(ael: Ael) -> None:
 @pytest.mark.parametrize(
     ("line", "code", "said"),
     [
-        ('log = syslog("local")', "AEL1004", "log sinks other than `otlp` are read and formatted"),
+        ('log = syslog("local")', "AEL0814", "`syslog` is no log sink"),
         ("log = otlp()", "AEL0814", "`otlp` takes the address of a collector"),
         ('log = otlp("http://collector.example.com")', "AEL0814", "traces leave this machine over `https` alone"),
         ('log = otlp("collector.example.com")', "AEL0814", "this is no address of a collector"),
