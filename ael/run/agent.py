@@ -218,7 +218,7 @@ class Walk:
         if spec.limit is not None and len(items) > spec.limit:
             message = f"the edge `{spec.shown}` carries at most {spec.limit:,} items, and here are {len(items):,}"
             raise Fault(FaultKind.LOOP_LIMIT, message, limit=spec.limit, path=path)
-        scopes = [_copy(branch.scope) for _ in items]
+        scopes = [branch.scope.beside() for _ in items]
 
         async def body(at: int, one: object) -> object:
             given = (*arguments[:place], one, *arguments[place + 1 :])
@@ -230,8 +230,9 @@ class Walk:
             found = await each(range(len(items)), items, room, body, run.workers, run.clear, replays=run.journal.continued)
         except (Failure, Fault) as failure:
             raise self._lost_in(f"{path}[", lost, failure) from None
-        for scope in scopes:
-            branch.scope.note(path, scope.seen)
+        finally:
+            for scope in scopes:
+                branch.scope.note(path, scope.seen)
         return found
 
     def _channel(self, edge: int) -> Channel:
@@ -265,7 +266,7 @@ class Walk:
             self._taken[way.edge] = self._taken.get(way.edge, 0) + 1
         if len(exits) == 1 and not joins:
             return [Branch(exits[0].edge, point, value, outputs, scope)]
-        ready = [Branch(way.edge, point, value, outputs, _copy(scope)) for way in exits]
+        ready = [Branch(way.edge, point, value, outputs, scope.beside()) for way in exits]
         for join in joins:
             came = self._waiting.setdefault(join, {})
             came[point] = Branch(-1, point, value, outputs, scope)
@@ -288,7 +289,7 @@ class Walk:
     def _joined(self, join: str, came: Sequence[Branch]) -> list[Branch]:
         """All that a join waited for has come: it goes on with the outputs of all, the latest of each node."""
         outputs: dict[str, tuple[int, object]] = {}
-        scope = _copy(came[0].scope)
+        scope = came[0].scope.beside()
         for branch in came:
             for name, output in branch.outputs.items():
                 if name not in outputs or output[0] > outputs[name][0]:
@@ -333,13 +334,6 @@ class Walk:
         wanted = " and ".join(f"`{one}`" for one in missing)
         message = f"`{join}` in {self._plan.holder} waits for {wanted}, which did not come"
         return Fault(FaultKind.NO_EDGE, message, node=join, path=self._path)
-
-
-def _copy(scope: Scope) -> Scope:
-    """The scope of a branch of its own: what it sees is not seen by the others."""
-    made = scope.inside(scope.rights, scope.deadline, scope.attempts, scope.span)
-    made.last = scope.last
-    return made
 
 
 def _is_one_of(ending: Failure | Fault | Uncertain, errors: Sequence[str]) -> bool:

@@ -319,6 +319,9 @@ class CallPlan:
         finally:
             if watchdog is not None:
                 watchdog.forget(limit)
+            # However it ended: an error carries what had a hand in it as a value does.
+            if not inner.seen <= scope.seen:
+                scope.seen |= inner.seen
         try:
             text = written(value) if self._unbounded_text and type(value) is str else text_of_form(self.output.encode(value))
         except DecodeError as error:

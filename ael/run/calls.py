@@ -87,10 +87,13 @@ class Calls:
             if len(group) == 1:
                 answers[group[0]] = await self._one(f"{path}/call{group[0] + 1}", calls[group[0]], result)
             else:
-                parts = [self._part(f"{path}/call{at + 1}", calls[at], result) for at in group]
-                for at, answer in zip(
-                    group, await branches(parts, self._scope.run.workers, self._scope.run.clear, AT_ONCE), strict=True
-                ):
+                apart = [Calls(self._scope.beside(), self._depth, self._offered) for _ in group]
+                parts = [one._part(f"{path}/call{at + 1}", calls[at], result) for one, at in zip(apart, group, strict=True)]
+                try:
+                    found = await branches(parts, self._scope.run.workers, self._scope.run.clear, AT_ONCE)
+                finally:
+                    self._scope.joined([one._scope for one in apart])
+                for at, answer in zip(group, found, strict=True):
                     answers[at] = answer
         result.answers = [answer for answer in answers if answer is not None]
         return result

@@ -5,13 +5,16 @@ from __future__ import annotations
 import hashlib
 
 from ael.journal.entry import Ending, Kind
+from ael.run.approval import Approved, ask
 from ael.run.codec import InputCodec, written
+from ael.run.gate import Refusal
 from ael.run.given_up import given_up, limit_of
 from ael.run.node import NodePlan
 from ael.run.park import Parked
 from ael.run.ports import ToolOffer
 from ael.run.scope import Scope
 from ael.run.step import Step, error_of
+from ael.run.taint import doubted, trusted_in
 from ael.run.tool import Done
 from ael.run.world import World
 from ael.types.fault import Failure, Fault, FaultKind, Uncertain
@@ -28,6 +31,7 @@ class OfferedNode:
 
     __slots__ = (
         "_output",
+        "_trusted",
         "denied",
         "input",
         "max_output",
@@ -52,6 +56,7 @@ class OfferedNode:
         self.parallel = False
         self.max_output = world.bindings.limits.result
         self.input = InputCodec(world.codecs, plan.spec.signature, world.bindings.limits.input)
+        self._trusted = trusted_in(plan.spec.signature)
         self._output = world.codecs.value(plan.spec.signature.result)
         self.offer = ToolOffer(self.name, plan.spec.doc, record_schema(self.input.record, world.codecs.definitions))
 
@@ -60,12 +65,22 @@ class OfferedNode:
         run = scope.run
         step = Step(run, path, Kind.TOOL, self.target, hashlib.sha256(text).hexdigest(), None, scope.last)
         known = step.replayed()
+        step.propose(arguments)
+        approved: Approved | None = None
+        if (doubt := doubted(scope.run, self._trusted, arguments)) is not None:
+            answer = await ask(scope, self.target, None, self.input, step, arguments, doubt)
+            if isinstance(answer, Refusal):
+                fault = answer.as_fault(path)
+                if known is None:
+                    step.answer(Ending.REFUSED, fault.value())
+                raise fault
+            arguments = answer.arguments
+            approved = answer if answer.edited else None
         if known is not None:
             scope.note(path, frozenset(known.taint))
             if known.ending is not Ending.VALUE:
                 raise given_up(known) or error_of(known)
-            return Done(known.value, written(self._output.encode(known.value)))
-        step.propose(arguments)
+            return Done(known.value, written(self._output.encode(known.value)), approved)
         try:
             if scope.level >= MAX_LEVEL:
                 raise Fault(FaultKind.TOO_DEEP, f"delegations are nested more than {MAX_LEVEL} deep", path=path)
@@ -94,4 +109,4 @@ class OfferedNode:
         if len(result) > self.max_output and not isinstance(value, str):
             shown = f"the result of `{self.target}` has {len(result):,} bytes, more than the {self.max_output:,} allowed"
             raise Fault(FaultKind.TOO_LARGE, shown, tool=self.target, limit=self.max_output)
-        return Done(value, result)
+        return Done(value, result, approved)

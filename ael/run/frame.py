@@ -40,21 +40,27 @@ class RunFrame:
         self, site: int, items: Sequence[object], limit: int | None, body: Callable[[RunFrame, object], Awaitable[object]]
     ) -> list[object]:
         path = self._at(site, "each")
-        frames = [RunFrame(self.scope, f"{path}[{index}]", self.key, self.depth + 2) for index in range(len(items))]
+        scopes = [self.scope.beside() for _ in items]
+        frames = [RunFrame(scope, f"{path}[{index}]", self.key, self.depth + 2) for index, scope in enumerate(scopes)]
         run = self.scope.run
         lost = len(run.lost)
         try:
             return await each(frames, items, limit, body, run.workers, run.clear, replays=run.journal.continued)
         except (Failure, Fault) as failure:
             raise self._lost_in(f"{path}[", lost, failure) from None
+        finally:
+            self.scope.joined(scopes)
 
     async def parallel_record(
         self, site: int, parts: Sequence[tuple[str, Callable[[RunFrame], Awaitable[object]]]]
     ) -> dict[str, object]:
         path = self._at(site, "both")
 
+        scopes = []
+
         def bound(name: str, body: Callable[[RunFrame], Awaitable[object]]) -> Callable[[], Awaitable[object]]:
-            frame = RunFrame(self.scope, f"{path}.{name}", self.key, self.depth + 2)
+            scopes.append(scope := self.scope.beside())
+            frame = RunFrame(scope, f"{path}.{name}", self.key, self.depth + 2)
             return lambda: body(frame)
 
         run = self.scope.run
@@ -64,6 +70,8 @@ class RunFrame:
             values = await branches(made, run.workers, run.clear, replays=run.journal.continued)
         except (Failure, Fault) as failure:
             raise self._lost_in(f"{path}.", lost, failure) from None
+        finally:
+            self.scope.joined(scopes)
         return {name: value for (name, _), value in zip(parts, values, strict=True)}
 
     def _lost_in(self, path: str, before: int, failure: Failure | Fault) -> Failure | Fault | Uncertain:

@@ -12,6 +12,7 @@ from ael.lower.unit import Code, CompiledNode
 from ael.run.bindings import BoundModel
 from ael.run.budget import Account
 from ael.run.codec import ValueCodec, written
+from ael.run.connector import ConnectedModel
 from ael.run.conversation import Link, Setup, Talk, unpriced
 from ael.run.deadline import Deadline, Expired
 from ael.run.events import NodeFinished, NodeStarted
@@ -133,7 +134,7 @@ class NodePlan:
             raise
         finally:
             run.clear()
-            scope.touched = scope.touched or inner.touched
+            scope.took(inner)
             if watchdog is not None:
                 watchdog.forget(deadline)
             if span is not None:
@@ -238,7 +239,7 @@ class ModelNodePlan(NodePlan):
 
     async def inside(self, scope: Scope, depth: int, path: str, arguments: tuple[object, ...]) -> object:
         text, files = self.first(arguments)
-        talk = Talk(scope, self.setup(), self._links(scope.run, scope), text, files)
+        talk = Talk(scope, self.setup(), self._links(scope.run, scope, depth), text, files)
         return await Visit(self, scope, path, depth, talk, arguments).run()
 
     @property
@@ -307,7 +308,7 @@ class ModelNodePlan(NodePlan):
             name = (bound.fallback if bound is not None else None) or (declared.fallback if declared is not None else None)
         return chain
 
-    def _links(self, run: Run, scope: Scope) -> list[Link]:
+    def _links(self, run: Run, scope: Scope, depth: int) -> list[Link]:
         """The models of this visit; a test's scripts stand in for those that they name. Refuses an unpriced one under a money budget."""
         chain = self._chain if not run.overrides else self._overridden(run)
         if not chain:
@@ -322,8 +323,10 @@ class ModelNodePlan(NodePlan):
         links = []
         for name, bound in chain:
             price = None if prices is None else prices.price(bound.provider.name, bound.model)
+            if isinstance(bound.provider, ConnectedModel):
+                bound = replace(bound, provider=bound.provider.within(self._world, scope, depth))
             links.append(Link(name, bound, self.setup(), price))
-        if links[0].price is None and scope.account.cost_left is not None:
+        if links[0].price is None and not links[0].routes and scope.account.cost_left is not None:
             raise unpriced(links[0].name, links[0].bound.model)
         return links
 

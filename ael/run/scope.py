@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ael.run.budget import Account
 from ael.run.deadline import Deadline
 from ael.run.permission import Rights
@@ -61,6 +63,24 @@ class Scope:
     def inside(self, rights: Rights, deadline: Deadline, attempts: Attempts | None, span: OpenSpan | None) -> Scope:
         """The scope of the body of something called from here, in the same budget."""
         return Scope(self.run, self.name, rights, self.account, deadline, attempts, span or self.span, self.level, self.seen)
+
+    def beside(self) -> Scope:
+        """The scope of one of several branches, in the same span: what one of them sees has no hand in what the others do."""
+        made = self.inside(self.rights, self.deadline, self.attempts, self.span)
+        made.last = self.last
+        return made
+
+    def took(self, inner: Scope) -> None:
+        """What went on inside, which may have ended in any way: its outside data has a hand in what follows."""
+        if not inner.seen <= self.seen:
+            self.seen |= inner.seen
+        self.touched = self.touched or inner.touched
+
+    def joined(self, branches: Sequence[Scope]) -> None:
+        """All branches have ended, however: what follows derives from each."""
+        for branch in branches:
+            self.took(branch)
+        self.last = tuple(dict.fromkeys(path for branch in branches for path in branch.last)) or self.last
 
     def note(self, path: str, taint: frozenset[str]) -> None:
         """A value came back from the call at `path`: what follows derives from it, and through it from all before."""

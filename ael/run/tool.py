@@ -21,7 +21,7 @@ from ael.run.remote import RemoteTool, lost
 from ael.run.repeat import LOST_REPLY, key_from
 from ael.run.scope import Scope
 from ael.run.step import Step
-from ael.run.taint import unclean
+from ael.run.taint import doubted, trusted_in
 from ael.run.world import World
 from ael.types.fault import Failure, Fault, FaultKind
 from ael.types.problem import DecodeError
@@ -86,7 +86,7 @@ class ToolPlan(CallPlan):
         self.prepares = self._remote is not None
         self.spec = spec
         self.parallel = spec.parallel
-        self.trusted = tuple([parameter.wire for parameter in spec.signature.parameters if parameter.trusted])
+        self.trusted = trusted_in(spec.signature)
         self._body: Callable[..., Coroutine[Any, Any, object]] | None = compiled.body
         self.runs_code = compiled.body is not None
         self._key = compiled.key
@@ -177,9 +177,9 @@ class ToolPlan(CallPlan):
         if self._conditional and self._approval_when is not None and self._approval_when(*self.input.positional(arguments)):
             return "the condition of its approval holds"
         if from_model and self.trusted:
-            found = [name for name in self.trusted if name in arguments and unclean(scope.run, arguments[name])]
-            if found:
-                return f"`{found[0]}` takes only trusted values, and this one is no input of the run"
+            doubt = doubted(scope.run, self.trusted, arguments)
+            if doubt is not None:
+                return doubt
         uncertain = scope.run.uncertain
         if uncertain and (self.name, digest(arguments)) in uncertain:
             return "the same call may have taken effect already: its outcome is unknown"
