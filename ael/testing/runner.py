@@ -18,6 +18,7 @@ from ael.project.program import Opened
 from ael.run.bindings import BoundModel, Options
 from ael.run.outcome import DeclaredError, Faulted, Outcome, Suspended, Unsettled, Value
 from ael.run.ports import ApprovalRequest, Decision, ModelProvider
+from ael.testing.folder import with_folder
 from ael.testing.servers import scripted_servers
 from ael.types.canonical import encode
 from ael.types.fault import Fault, FaultKind
@@ -45,7 +46,8 @@ def run_tests(
     results = []
     for index, test in enumerate(opened.program.tests):
         if chosen(test.name):
-            result = _one(opened, index)
+            with with_folder(opened) as alone:
+                result = _one(alone, index)
             told(result)
             results.append(result)
     return results
