@@ -214,3 +214,10 @@ def test_the_entry_that_is_meant(tmp_path: Path) -> None:
         choose(opened.program, "anser")
     with pytest.raises(EntryError, match="there is `answer`, `other`"):
         choose(opened.program, "zzz")
+
+
+def test_a_module_of_the_standard_library_has_its_name_when_it_is_checked_itself() -> None:
+    bag = Bag()
+    project = load_project(shipped("stdlib") / "std" / "hash.ael", bag)
+    assert project is not None
+    assert project.main == "std/hash"
