@@ -145,7 +145,9 @@ class _Automaton:
                     for _ in range(high - low):
                         then = self._add(_State(split=(self._build(inner, then), end)))
                 for _ in range(low):
-                    then = self._build(inner, then)
+                    before, then = then, self._build(inner, then)
+                    if then == before:  # takes nothing, however often
+                        break
                 return then
 
     def _closure(self, starts: set[int], *, begin: bool, end: bool) -> frozenset[int]:

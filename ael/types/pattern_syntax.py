@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import unicodedata
 from bisect import bisect_right
@@ -58,7 +59,8 @@ class CharSet:
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """`^` the very beginning, `$` the very end."""
+    """`^` the very beginning, `$` the very end. What is found may also ask for `b`, the edge of a word, `B`, no such edge, and the
+    beginning and end of a line, `^^` and `$$`."""
 
     kind: str
 
@@ -74,6 +76,19 @@ class Repeat(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Sequence:
     items: tuple[Item, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Group(Sequence):
+    """What is remembered of a match: the group `index`, counted from 1, with its name."""
+
+    index: int
+    name: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Lazy(Sequence):
+    """A repetition that takes as little as it can."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +118,9 @@ _SPACE = charset((9, 13), (32, 32), (160, 160), (0x1680, 0x1680), (0x2000, 0x200
                  (0x205F, 0x205F), (0x3000, 0x3000), (0xFEFF, 0xFEFF))  # fmt: skip
 _CLASSES = {"d": _DIGIT, "D": _DIGIT.inverse(), "w": _WORD, "W": _WORD.inverse(), "s": _SPACE, "S": _SPACE.inverse()}
 _CONTROLS = {"t": 9, "n": 10, "v": 11, "f": 12, "r": 13, "0": 0}
+_CASED = 0x1F000
+"""No character from here on has another case."""
+_FLAGS = re.compile(r"\(\?([ims]{1,3})\)")
 _PLAIN_ESCAPES = frozenset("^$\\.*+?()[]{}|/-")
 _CATEGORY_NAMES = {"Letter": "L", "Number": "N", "Punctuation": "P", "Symbol": "S", "Mark": "M", "Separator": "Z",
                    "Uppercase_Letter": "Lu", "Lowercase_Letter": "Ll", "Decimal_Number": "Nd"}  # fmt: skip
@@ -123,6 +141,23 @@ def _category(name: str) -> CharSet:
     return CharSet(tuple(ranges))
 
 
+@lru_cache(maxsize=1)
+def _cases() -> tuple[tuple[int, int], ...]:
+    """Each character that has another of its own in the other case, with it."""
+    found = set()
+    for code in range(_CASED):
+        for other in (chr(code).lower(), chr(code).upper()):
+            if len(other) == 1 and ord(other) != code:
+                found |= {(code, ord(other)), (ord(other), code)}
+    return tuple(sorted(found))
+
+
+@lru_cache(maxsize=256)
+def either_case(chars: CharSet) -> CharSet:
+    """The characters with those that they are in the other case."""
+    return charset(*chars.ranges, *((other, other) for code, other in _cases() if chars.has(code)))
+
+
 def parse(text: str) -> Item:
     """The tree of a pattern. Raises PatternError."""
     if len(text) > _MAX_LENGTH:
@@ -132,6 +167,21 @@ def parse(text: str) -> Item:
     if parser.at < len(text):
         raise PatternError("a `)` without its `(`", parser.at)
     return tree
+
+
+def parse_marked(text: str) -> tuple[Item, tuple[str | None, ...]]:
+    """The tree of a pattern whose matches are to be found, and the names of its groups: `Group`s and `Lazy` repetitions are kept, the
+    edges of words are known, and `(?ims)` may stand at the beginning: `i` takes a letter for its other case, `m` lines for texts, `s`
+    every character for `.`. Raises PatternError."""
+    flags = _FLAGS.match(text)
+    if len(text) > _MAX_LENGTH:
+        raise PatternError(f"the pattern is longer than {_MAX_LENGTH:,} characters", _MAX_LENGTH)
+    parser = _Parser(text, flags[1] if flags else "")
+    parser.at = flags.end() if flags else 0
+    tree = parser.alternation(0)
+    if parser.at < len(text):
+        raise PatternError("a `)` without its `(`", parser.at)
+    return tree, tuple(parser.groups)
 
 
 def group_end(text: str, start: int) -> int:
@@ -145,9 +195,12 @@ def group_end(text: str, start: int) -> int:
 
 
 class _Parser:
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, flags: str | None = None) -> None:
         self.text = text
         self.at = 0
+        self.marked = flags is not None
+        self.flags = flags or ""
+        self.groups: list[str | None] = []
 
     def _peek(self, length: int = 1) -> str:
         return self.text[self.at : self.at + length]
@@ -175,8 +228,9 @@ class _Parser:
             if counted is not None:
                 if isinstance(item, Anchor):
                     raise PatternError("nothing to repeat", start)
-                self._skip("?")  # lazy or not finds the same texts
                 item = Repeat(item, *counted)
+                if self._skip("?") and self.marked:  # without marks, lazy or not finds the same texts
+                    item = Lazy((item,))
             items.append(item)
         return items[0] if len(items) == 1 else Sequence(tuple(items))
 
@@ -203,32 +257,53 @@ class _Parser:
         self.at += 1
         match char:
             case "^" | "$":
-                return Anchor(char)
+                return Anchor(char * 2 if "m" in self.flags else char)
             case ".":
-                return _LINE_ENDS.inverse()
+                return ANY if "s" in self.flags else _LINE_ENDS.inverse()
             case "[":
                 return self._set(start)
-            case "\\":
+            case "\\" if self.marked and self._peek() in ("b", "B"):
+                self.at += 1
+                return Anchor(self.text[self.at - 1])
+            case "\\" if self._peek() in _CLASSES:
                 return self._escape(start, in_set=False)
+            case "\\":
+                return self._cased(self._escape(start, in_set=False))
             case "(":
-                if self._skip("?") and not self._skip(":"):
-                    self._group_name(start)
-                inner = self.alternation(depth + 1)
-                if not self._skip(")"):
-                    raise PatternError("a `(` without its `)`", start)
-                return inner
+                return self._group(start, depth)
             case "*" | "+" | "?" | "{":
                 raise PatternError("nothing to repeat", start)
             case "]" | "}":
                 raise PatternError(f"a lone `{char}`; write `\\{char}`", start)
-        return charset((ord(char), ord(char)))
+        return self._cased(charset((ord(char), ord(char))))
 
-    def _group_name(self, start: int) -> None:
+    def _cased(self, chars: CharSet) -> CharSet:
+        return either_case(chars) if "i" in self.flags else chars
+
+    def _group(self, start: int, depth: int) -> Item:
+        name: str | None = None
+        kept = self.marked
+        if self._skip("?"):
+            if self._skip(":"):
+                kept = False
+            else:
+                name = self._group_name(start)
+                if kept and name in self.groups:
+                    raise PatternError(f"the name `{name}` is given to two groups", start)
+        if kept:
+            self.groups.append(name)
+        index = len(self.groups)
+        inner = self.alternation(depth + 1)
+        if not self._skip(")"):
+            raise PatternError("a `(` without its `)`", start)
+        return Group((inner,), index, name) if kept else inner
+
+    def _group_name(self, start: int) -> str:
         if self._peek() == "<" and self._peek(2) not in ("<=", "<!"):
             end = self.text.find(">", self.at)
-            if end > 0 and self.text[self.at + 1 : end].isidentifier():
+            if end > 0 and (name := self.text[self.at + 1 : end]).isidentifier():
                 self.at = end + 1
-                return
+                return name
         raise PatternError("look-around and flags inside a pattern are not supported", start)
 
     def _set(self, start: int) -> CharSet:
@@ -249,7 +324,7 @@ class _Parser:
                 ranges.append((low.ranges[0][0], high.ranges[0][0]))
             else:
                 ranges.extend(low.ranges)
-        found = charset(*ranges)
+        found = self._cased(charset(*ranges))
         return found.inverse() if negated else found
 
     def _set_part(self) -> CharSet:
