@@ -67,6 +67,7 @@ class Account:
         "_told",
         "chain",
         "cost",
+        "counting",
         "limit",
         "meter",
         "name",
@@ -82,6 +83,8 @@ class Account:
         self.path = path
         self.limit = limit
         self.chain: tuple[Account, ...] = (self,) if parent is None else (self, *parent.chain)
+        self.counting: tuple[Account, ...] = self.chain if parent is None else (self, *parent.counting)
+        """Those of the chain whose steps and tool calls this one's are: all but what it is aside of."""
         self.steps = 0
         self.tool_calls = 0
         self.tokens = 0
@@ -93,10 +96,18 @@ class Account:
         self._lock: Lock = Lock() if parent is None else parent._lock
         self._told: dict[Dimension, int] = {}
         # Which accounts of the chain limit what: most of them limit little, and this is asked several times a step.
-        self._by_steps = tuple([(one, one.limit.steps) for one in self.chain if one.limit.steps is not None])
-        self._by_calls = tuple([(one, one.limit.tool_calls) for one in self.chain if one.limit.tool_calls is not None])
+        self._by_steps = tuple([(one, one.limit.steps) for one in self.counting if one.limit.steps is not None])
+        self._by_calls = tuple([(one, one.limit.tool_calls) for one in self.counting if one.limit.tool_calls is not None])
         self._by_tokens = tuple([(one, one.limit.tokens) for one in self.chain if one.limit.tokens is not None])
         self._by_cost = tuple([(one, one.limit.cost) for one in self.chain if one.limit.cost is not None])
+
+    def aside(self) -> Account:
+        """An account for what is done within a step of this one: its tokens and money are this one's, its own steps and calls are not."""
+        made = Account(self.name, BudgetSpec(), self, self.path)
+        made.counting = (made, *self.counting[1:])
+        made._by_steps = tuple([(one, limit) for one, limit in self._by_steps if one is not self])
+        made._by_calls = tuple([(one, limit) for one, limit in self._by_calls if one is not self])
+        return made
 
     def take_step(self, tell: Tell | None) -> int | None:
         """One model step, spent at once, in every account of the chain or in none. Raises the fault `BudgetExhausted`.
@@ -111,7 +122,7 @@ class Account:
                     raise exhausted(account, "steps", account.steps, limit)
                 if least is None or left < least:
                     least = left
-            for account in self.chain:
+            for account in self.counting:
                 account.steps += 1
         if tell is not None:
             self._mark("steps", tell)
@@ -123,7 +134,7 @@ class Account:
             for account, limit in self._by_calls:
                 if account.tool_calls >= limit:
                     raise exhausted(account, "tool_calls", account.tool_calls, limit)
-            for account in self.chain:
+            for account in self.counting:
                 account.tool_calls += 1
         if tell is not None:
             self._mark("tool_calls", tell)

@@ -16,6 +16,7 @@ from ael.journal.book import Drawn
 from ael.run.bindings import BoundModel
 from ael.run.budget import ZERO, Reservation, affordable, cost_of, worst_cost
 from ael.run.events import FellBack, Retried
+from ael.run.park import Parked
 from ael.run.ports import (
     Conversation,
     ConversationSpec,
@@ -74,7 +75,7 @@ class Setup:
 class Link:
     """A model of the chain: the declared one first, then its fallbacks."""
 
-    __slots__ = ("bound", "free", "name", "price", "source", "spec", "until")
+    __slots__ = ("at", "bound", "free", "name", "price", "routes", "source", "spec", "until")
 
     def __init__(self, name: str, bound: BoundModel, setup: Setup, price: Price | None) -> None:
         self.name = name
@@ -82,6 +83,10 @@ class Link:
         self.price = price
         self.free = price is not None and not (price.input or price.output or price.cache_read or price.cache_write)
         self.until = 0.0
+        self.at: Callable[[str], None] | None = getattr(bound.provider, "at", None)
+        """Told which turn is asked for, where the model is code of the program."""
+        self.routes: bool = getattr(bound.provider, "routes", False)
+        """Whether it only asks other models of the program: these reserve and settle what they take."""
         self.source = frozenset({f"model:{name.rpartition('.')[2]}"})
         self.spec = ConversationSpec(
             bound.model, bound.settings, setup.system, setup.offers, setup.output, setup.tool_choice, setup.parallel_calls
@@ -123,6 +128,12 @@ class Held:
         self._own = own
         self._purse = purse
         self._drawn = drawn
+
+    def release(self) -> None:
+        """Give everything back: nothing was spent."""
+        if self._purse is not None and self._drawn is not None:
+            self._purse.settle(self._drawn, 0, ZERO)
+        self._own.release()
 
     def settle(self, usage: Usage, cost: Decimal | None) -> Fault | None:
         """Book what was spent. The fault to end with when that is more than a limit of the run, else None."""
@@ -330,6 +341,8 @@ class Talk:
         conversation = self._with(index)
         prompt = estimated_tokens(conversation.size)
         reservation, max_tokens = await self._reserve(link, prompt)
+        if link.at is not None:
+            link.at(path)
         try:
             turn = await conversation.ask(max_tokens, last, on_event)
         except ModelError as error:
@@ -346,6 +359,10 @@ class Talk:
             if error.kind is ModelErrorKind.UNAVAILABLE:
                 return error
             raise self._fault(error, link, path) from None
+        except Parked:
+            # The turn is asked for again when the run goes on, and what it takes is booked then.
+            reservation.release()
+            raise
         except BaseException:
             usage = Usage(input=prompt, estimated=True)
             reservation.settle(usage, self._cost(link, usage))
@@ -366,6 +383,9 @@ class Talk:
                 message = f"the request has some {prompt:,} tokens, and `{link.name}` takes {window:,}"
                 raise Fault(FaultKind.CONTEXT_OVERFLOW, message, limit=window, estimated=prompt)
             most = min(most, window - prompt)
+        if link.routes:
+            left = account.tokens_left
+            return Held(account.reserve(0, ZERO, run.tell)), most if left is None else max(1, min(most, left))
         most, cost = fitting(link, prompt, most, account.tokens_left, account.cost_left)
         own = account.reserve(prompt + most, cost, run.tell)
         if run.purse is None or not run.purse.spends:
@@ -388,7 +408,9 @@ class Talk:
         return cost, self._scope.account.reserve(0, ZERO, self._scope.run.tell).settle(usage, cost)
 
     def _cost(self, link: Link, usage: Usage) -> Decimal | None:
-        return ZERO if link.free else None if link.price is None else cost_of(usage, link.price)
+        if link.free or (link.routes and not usage.total):
+            return ZERO
+        return None if link.price is None else cost_of(usage, link.price)
 
     def _with(self, index: int) -> Conversation:
         """The conversation with that model, holding everything said so far that is kept."""

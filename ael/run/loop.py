@@ -149,7 +149,8 @@ class Visit:
                 raise
             turn, usage, cost, link, over = asked.turn, asked.usage, asked.cost, asked.link, asked.over
             cut = was_cut(turn, asked.max_tokens)
-        seen = self._scope.seen
+        # What a connector saw on its way to the turn is in the record of it.
+        seen = self._scope.seen if known is None else self._scope.seen | frozenset(known.taint)
         self._source = seen if link.source <= seen else seen | link.source
         if known is None:
             step.answer(Ending.VALUE, to_record(turn, usage, cut, self._talk.failed, cost), self._source)

@@ -66,6 +66,8 @@ class Plans(dict[str, Plan]):
         if name in unit.operations:
             return self._operation(name)
         owner, _, operation = name.rpartition(".")
+        if owner in unit.provides:
+            return self._own(owner, operation)
         if owner in unit.stores and operation in STORE_OPERATIONS:
             return StorePlan(world, unit.stores[owner], short(owner), operation, world.bindings.stores.get(owner))
         return None
@@ -91,6 +93,18 @@ class Plans(dict[str, Plan]):
             assert node.body is not None
             return CodeNodePlan(node, short(name), node.body)
         return ModelNodePlan(world, node, short(name), lambda spec: self._offers(spec))
+
+    def _own(self, provide: str, operation: str) -> OperationPlan:
+        """An operation of one certain provider, `main.my_model.ask`: what the deployment itself says it is to be, so no code is asked for
+        a permission to call it."""
+        world = self._world
+        compiled = world.unit.provides[provide]
+        spec = world.unit.operations[f"{compiled.spec.service}.{operation}"]
+        grants = closed(compiled.spec.grants, world.unit.permissions)
+        shown = f"{short(provide)}.{operation}"
+        plan = OperationPlan(world, spec, shown, compiled.operations.get(operation), provide, grants, compiled.spec.limit)
+        plan.permission = None
+        return plan
 
     def entry(self, name: str) -> Serving:
         """An operation as the entry of a run that is a call from outside."""
