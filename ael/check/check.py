@@ -63,7 +63,7 @@ def check_program(
     facts = establish(collected, bag, remote=remote)
     for scope in collected.modules.values():
         warn_unused(scope, bag)
-    bag.hush(scope.source for scope in collected.modules.values() if foreign(packs, scope.name))
+    bag.hush(scope.source for scope in collected.modules.values() if foreign(packs, scope.name, main))
     if bag.errors:
         return None
     return CheckedProgram(

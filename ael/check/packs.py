@@ -47,9 +47,14 @@ def apart(packs: Packs, one: str, other: str) -> bool:
     return pack_of(packs, one) != pack_of(packs, other) or one.startswith("std/") != other.startswith("std/")
 
 
-def foreign(packs: Packs, module: str) -> bool:
-    """Whether a module is not the program's own: of a pack that it depends on, or of the standard library."""
-    return module.startswith("std/") or pack_of(packs, module) != ""
+def foreign(packs: Packs, module: str, main: str = "") -> bool:
+    """Whether a module is not the program's own: of a pack that it depends on, or of the standard library.
+
+    The library's are when one of them is the `main` that is looked at: somebody works on the library itself.
+    """
+    if module.startswith(f"{STANDARD}/"):
+        return not main.startswith(f"{STANDARD}/")
+    return pack_of(packs, module) != ""
 
 
 def absent(packs: Packs, pack: str, name: str) -> bool:

@@ -30,6 +30,6 @@ def tests(context: Context) -> tuple[TestSpec, ...]:
                 )
                 continue
             line = scope.source.position(declaration.span.start).line
-            if not foreign(context.collected.packs, scope.name):
+            if not foreign(context.collected.packs, scope.name, context.collected.main):
                 found.append(TestSpec(title, scope.name, line))
     return tuple(found)
