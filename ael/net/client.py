@@ -28,6 +28,7 @@ MAX_BODY_BYTES = 32 * 1024 * 1024
 
 _TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+\-.^_`|~]+")
 _VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
+_ASKING = (b"GET ", b"HEAD ")
 _OWN = frozenset({"host", "content-length", "connection", "transfer-encoding", "accept-encoding"})
 
 
@@ -132,7 +133,9 @@ class Client:
         pool = self._pool(loop)
         until = inf if deadline is None else loop.time() + deadline
         extra = "".join([f"{line}\r\n" for line in headers]).encode("latin-1")
-        head = b"%bcontent-length: %d\r\n%b\r\n" % (where.head, sum(map(len, body)), extra)
+        # A request that asks for something says nothing of a body that it does not have (RFC 9110, 8.6).
+        size = b"" if not body and where.head.startswith(_ASKING) else b"content-length: %d\r\n" % sum(map(len, body))
+        head = b"%b%b%b\r\n" % (where.head, size, extra)
         try:
             connection = await self._take(pool, where, until)
             if going_out is not None:

@@ -1,0 +1,115 @@
+"""Which hosts a program may ask, and addresses of pages as they come: from arguments, from a search, from another page.
+
+An endpoint is the deployment's word, an address of a page is anybody's: it is read strictly, and its host has to be allowed before
+anything is looked up. What a name stands for is checked where it is connected to (`ael.net.pool`), so that no name can answer twice.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from urllib.parse import quote, urljoin, urlsplit
+
+from ael.net.address import AddressRules, Endpoint, parse_endpoint
+from ael.net.failure import NetError, NetKind
+
+MAX_URL = 4_096
+"""Characters. Longer ones are of use for little but for carrying data out."""
+_KEPT = "%/:@!$&'()*+,;=-._~"
+_PERCENT = re.compile("%(?![0-9A-Fa-f]{2})")
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """`exact`: hosts (`host`, `host:port`); `below`: domains of which every name is allowed, but not themselves (`*.example.com`);
+    `public`: every host whose addresses are public. The last two are for the usual ports alone: whoever means another one lists it.
+    """
+
+    exact: frozenset[str] = frozenset()
+    below: tuple[str, ...] = ()
+    public: bool = False
+
+    def allows(self, host: str, port: int) -> bool:
+        """Whether a host may be asked, as far as its name says."""
+        bare = host.rstrip(".")
+        if bare in self.exact or f"{bare}:{port}" in self.exact or f"[{bare}]:{port}" in self.exact:
+            return True
+        if port not in (80, 443):
+            return False
+        return self.public or any(bare.endswith(f".{domain}") for domain in self.below)
+
+    def __or__(self, other: Reach) -> Reach:
+        return Reach(self.exact | other.exact, self.below + other.below, self.public or other.public)
+
+
+def reach(hosts: Iterable[str], *, public: bool = False) -> Reach:
+    """From a deployment's list: `api.example.com`, `localhost:8080`, `*.example.com`."""
+    names = [host.lower().rstrip(".") for host in hosts]
+    below = tuple(name[2:] for name in names if name.startswith("*."))
+    return Reach(frozenset(name for name in names if not name.startswith("*.")), below, public)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An address of a page: the server, and what it is asked for (`/a/b?c=d`)."""
+
+    endpoint: Endpoint
+    path: str
+
+    @property
+    def url(self) -> str:
+        return f"{self.endpoint.origin}{self.path}"
+
+    def __repr__(self) -> str:
+        return f"Place({self.endpoint.origin})"
+
+
+def read_place(url: str, listed: AddressRules, allowed: Reach, *, upgrade: bool = False) -> Place:
+    """Read an address. `upgrade`: one without TLS is asked for with it, unless its host is listed.
+
+    Raises `NetError` (address refused) for one that cannot be read in exactly one way, that holds a user, or whose host is not allowed.
+    """
+    if len(url) > MAX_URL:
+        raise _refused(f"the address has {len(url):,} characters, more than {MAX_URL:,}")
+    if any(ord(character) <= 32 or ord(character) == 127 or character == "\\" for character in url):
+        raise _refused("the address holds a blank, a control character or a backslash")
+    try:
+        parts = urlsplit(url)
+        authority, port = parts.netloc, parts.port
+    except ValueError:
+        raise _refused("the address cannot be read") from None
+    if not authority.isascii():
+        raise _refused("the host is not written in ASCII: international names are written with `xn--`")
+    if "@" in authority:
+        raise _refused("the address holds a user or a password")
+    scheme, host = parts.scheme.lower(), (parts.hostname or "").lower()
+    if scheme not in ("http", "https"):
+        raise _refused("the address begins neither with https:// nor with http://")
+    if upgrade and scheme == "http" and port in (None, 80) and not listed.lists(host, 80):
+        scheme, authority = "https", authority.removesuffix(":80")
+    if not allowed.allows(host, port or (443 if scheme == "https" else 80)):
+        raise _refused(f"`{host[:253]}` is not among the hosts that the deployment lets this program ask")
+    endpoint = parse_endpoint(f"{scheme}://{authority}", listed)
+    path = _encoded(parts.path or "/", _KEPT)
+    return Place(endpoint, f"{path}?{_encoded(parts.query, _KEPT + '?')}" if parts.query else path)
+
+
+def joined(place: Place, location: str) -> str:
+    """The address that `location`, as a page or a redirect has it, means at `place`. Raises `NetError`."""
+    try:
+        return urljoin(place.url, location)
+    except ValueError:
+        raise _refused("the address cannot be read") from None
+
+
+def _encoded(text: str, kept: str) -> str:
+    """In printable ASCII; what is encoded already stays so, a `%` that encodes nothing is encoded itself."""
+    try:
+        return quote(_PERCENT.sub("%25", text), safe=kept)
+    except UnicodeEncodeError:
+        raise _refused("the address holds half a character") from None
+
+
+def _refused(message: str) -> NetError:
+    return NetError(NetKind.ADDRESS, message)
