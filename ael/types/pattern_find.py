@@ -125,10 +125,13 @@ class _Builder:
 
 
 class Finder:
-    """A pattern, ready to look for. `names` has one name or None for each group."""
+    """A pattern, ready to look for; with `whole` it is found where it takes all of the text. `names` has a name or None for each group.
+    Raises PatternError."""
 
-    def __init__(self, pattern: str) -> None:
+    def __init__(self, pattern: str, *, whole: bool = False) -> None:
         tree, self.names = parse_marked(pattern)
+        if whole:
+            tree = Sequence((Anchor("^"), tree, Anchor("$")))
         builder = _Builder()
         self._start = builder.build(tree, _ACCEPT)
         self._states = builder.states
@@ -342,6 +345,6 @@ def _holds(anchor: str, context: int) -> bool:
 
 
 @lru_cache(maxsize=256)
-def finder(pattern: str) -> Finder:
-    """A pattern, ready to look for. Raises PatternError for one that is refused."""
-    return Finder(pattern)
+def finder(pattern: str, *, whole: bool = False) -> Finder:
+    """A pattern, ready to look for, kept for the next time. Raises PatternError for one that is refused."""
+    return Finder(pattern, whole=whole)
