@@ -11,10 +11,13 @@ from typing import TextIO
 
 from ael.cli.progress import clean
 from ael.cli.question import answered
+from ael.mcp.outside import visible_lines
 from ael.run.ports import ApprovalRequest, Decision
 from ael.run.role import not_a_member
 
 _BLOCK = 65_536
+PREVIEW_LINES, PREVIEW_LINE = 2_000, 1_000
+"""Lines of what a call would do that are shown, and characters of each: what is not seen is not approved, so hardly anything is cut."""
 
 
 class TerminalApprover:
@@ -62,6 +65,10 @@ class TerminalApprover:
         arguments = json.dumps(request.arguments, ensure_ascii=False, indent=2, default=str)
         role = f" (as {request.role})" if request.role else ""
         print(clean(f"\n{request.tool} needs your approval{role}:\n{arguments}"), file=self.out)
+        if request.preview:
+            print("what it would do:", file=self.out)
+            for line in visible_lines(request.preview, PREVIEW_LINES, PREVIEW_LINE):
+                print(f"  | {line}", file=self.out)
         answer = await self.line(f"run it? [y]es, [n]o, [e]dit the arguments{', [l]ater' if self.parks else ''}: ")
         if self.parks and (answer is None or answer.lower() in ("l", "later")):
             return None

@@ -7,12 +7,14 @@ import time
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
+from ael.cli.approve import PREVIEW_LINE, PREVIEW_LINES
 from ael.cli.progress import clean, json_text
 from ael.cli.runs_open import opened, opened_with
 from ael.durable.decide import Open, waiting
 from ael.hosting.masking import masker_of
 from ael.journal.content import outcome_outline
 from ael.journal.durable import RunRow, RunState
+from ael.mcp.outside import visible_lines
 from ael.run.bindings import system_user
 
 LATE = 0.75
@@ -52,6 +54,9 @@ def question(one: Open, now: float) -> list[str]:
     mark = "LATE  " if late(one, now) else ""
     lines = [f"{mark}{one.run}  {clean(one.target)} waits for {what} since {when(one.asked)}", f"  step       {clean(one.step)}"]
     lines += [f"  arguments  {clean(json_text(one.arguments, indent=None))}", f"  why        {clean(one.reason)}"]
+    if one.preview:
+        shown = visible_lines(one.preview, PREVIEW_LINES, PREVIEW_LINE)
+        lines += ["  it would", *(f"             | {line}" for line in shown)]
     if one.due is not None:
         gone = "  (over: the run goes on without an answer)" if now >= one.due else ""
         lines.append(f"  until      {when(one.due)}{gone}")
@@ -75,6 +80,7 @@ def open_json(one: Open, now: float) -> dict[str, object]:
         "role": one.role,
         "reason": one.reason,
         "arguments": one.arguments,
+        "preview": one.preview or None,
         "key": one.key,
         "asked": one.asked,
         "due": one.due,

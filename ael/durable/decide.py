@@ -16,8 +16,9 @@ from ael.types.fault import Fault, FaultKind
 class Open:
     """Something that a run waits for a person to answer.
 
-    `step` is the place of the call in the run; `path` that of the answer in the journal. `arguments` are those of the call, exactly.
-    `asked`: when, in seconds since the epoch; `due` until when an answer counts, None for as long as it takes.
+    `step` is the place of the call in the run; `path` that of the answer in the journal. `arguments` are those of the call, exactly;
+    `preview` is what it would do, where its tool says that (outside text). `asked`: when, in seconds since the epoch; `due` until when
+    an answer counts, None for as long as it takes.
     """
 
     row: RunRow
@@ -32,6 +33,7 @@ class Open:
     asked: float
     entry: Entry
     due: float | None = None
+    preview: str = ""
 
     @property
     def run(self) -> str:
@@ -100,6 +102,7 @@ def open_in(row: RunRow, entries: Sequence[Entry], limit: float | None = None) -
                 Open(
                     row, "approval", step, path, entry.target, None if role is None else str(role), str(asked.get("reason", "")),
                     asked["arguments"], entry.key, entry.at, entry, None if limit is None else entry.at + limit,
+                    str(asked.get("preview", "")),
                 )
             )  # fmt: skip
         elif path in uncertain and entry.state is State.STARTED:

@@ -162,6 +162,8 @@ def _content(last: Entry, asked: object, shown: Shown) -> dict[str, object]:
     found: dict[str, object] = {}
     if isinstance(asked, Mapping):
         found["arguments"] = shown(asked.get("arguments", dict(asked)) if last.kind is Kind.APPROVAL else dict(asked))
+        if last.kind is Kind.APPROVAL and "preview" in asked:
+            found["preview"] = shown(asked["preview"])
     if last.state is State.ANSWERED:
         if last.kind is Kind.MODEL and last.ending is Ending.VALUE:
             found |= turn_content(last.value, shown)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Mapping
 from typing import cast
 
 from ael.data import dataclass
@@ -35,9 +36,19 @@ class Approved:
 
 
 async def ask(
-    scope: Scope, tool: str, role: str | None, input: InputCodec, call: Step, arguments: dict[str, object], reason: str
+    scope: Scope,
+    tool: str,
+    role: str | None,
+    input: InputCodec,
+    call: Step,
+    arguments: dict[str, object],
+    reason: str,
+    preview: Callable[[], Awaitable[str]] | None = None,
 ) -> Approved | Refusal:
-    """Ask for the call at `call`, or take the journaled decision. What a person edits is decoded like a new call's arguments."""
+    """Ask for the call at `call`, or take the journaled decision. What a person edits is decoded like a new call's arguments.
+
+    Raises what `preview` does: a call that could not act is asked about nobody.
+    """
     run = scope.run
     step = Step(run, f"{call.path}/approval", Kind.APPROVAL, tool, digest(arguments), call.key)
     known = step.replayed()
@@ -52,11 +63,12 @@ async def ask(
                 Check.APPROVAL, FaultKind.APPROVAL_DENIED, f"`{tool}` needs an approval{who}, and nobody is there to give one"
             )
         asked_at = _asked_at(step)
-        step.propose({"role": role, "arguments": arguments, "reason": reason})
+        seen = await _preview(preview, step)
+        step.propose({"role": role, "arguments": arguments, "reason": reason, **({"preview": seen} if seen else {})})
         if run.listening:
             run.emit(ApprovalAsked(run.id, step.path, tool, role))
         shown = cast("dict[str, object]", run.world.masker.value(arguments))
-        request = ApprovalRequest(run.id, call.path, run.tenant, tool, role, shown, step.digest, reason)
+        request = ApprovalRequest(run.id, call.path, run.tenant, tool, role, shown, step.digest, reason, preview=seen)
         said = await decided(scope, approver, request, asked_at)
         if said is None and run.parks:
             if span is not None:
@@ -111,6 +123,16 @@ async def decided(scope: Scope, approver: Approver | None, request: ApprovalRequ
         return _late(bindings.approval_timeout)
     finally:
         scope.deadline.go_on()
+
+
+async def _preview(preview: Callable[[], Awaitable[str]] | None, step: Step) -> str:
+    """What the person is shown of the call: what was shown when it was asked first, where that is in the journal."""
+    if preview is None:
+        return ""
+    asked = step.run.journal.last(step.path) if step.state is not None else None
+    if asked is not None and isinstance(asked.value, Mapping):
+        return str(asked.value.get("preview", ""))
+    return await preview()
 
 
 def _parked(scope: Scope, request: ApprovalRequest, step: Step, asked_at: float) -> Parked:

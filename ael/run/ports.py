@@ -292,7 +292,8 @@ class ApprovalRequest:
     """A call that waits for a person: bound to tool, exact arguments, run, position and tenant (K30).
 
     With a `question` it is the server of a call under way that asks: the decision's `arguments` are then the answer, and there is no
-    answer without a person who gives it.
+    answer without a person who gives it. `preview` shows what the call would do, where its tool can say that: such as the difference
+    that an edit makes. It is outside text of many lines.
     """
 
     run: str
@@ -304,6 +305,7 @@ class ApprovalRequest:
     digest: str
     reason: str
     question: Question | None = None
+    preview: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 from ael.journal.entry import Ending, Kind
@@ -17,6 +18,7 @@ from ael.run.frame import RunFrame
 from ael.run.gate import Refusal, bad_arguments, permission, room, shared_room
 from ael.run.message import shown_result
 from ael.run.permission import Rights
+from ael.run.preview import preview_of
 from ael.run.remote import RemoteTool, lost
 from ael.run.repeat import LOST_REPLY, key_from
 from ael.run.scope import Scope
@@ -54,6 +56,7 @@ class ToolPlan(CallPlan):
         "_has_files",
         "_holder",
         "_key",
+        "_preview",
         "_remote",
         "_required",
         "_rights",
@@ -98,6 +101,7 @@ class ToolPlan(CallPlan):
         self._required, self._role = approval_of(spec, bound)
         function = bindings.externs.get(spec.name)
         self._extern = None if function is None else Extern(function, spec.signature.fails)
+        self._preview = preview_of(function, spec.signature.fails, short, spec.permission, self.timeout)
         self.denied = bound is not None and bound.denied
         self.only = None if bound is None else bound.only
         self._has_files = any(isinstance(part, FileType) for part in reachable(spec.signature.result, world.codecs.definitions))
@@ -141,7 +145,14 @@ class ToolPlan(CallPlan):
             raise
         approved: Approved | None = None
         if reason is not None:
-            answer = await ask(scope, self.name, self._role, self.input, step, arguments, reason)
+            preview = None if self._preview is None else partial(self._preview.made, scope, step, arguments)
+            try:
+                answer = await ask(scope, self.name, self._role, self.input, step, arguments, reason, preview)
+            except (Failure, Fault) as error:
+                if known is None:
+                    step.fail(error, scope.seen | self.sources)
+                    scope.note(step.path, scope.seen | self.sources)
+                raise
             if isinstance(answer, Refusal):
                 fault = answer.as_fault(step.path)
                 if known is None:

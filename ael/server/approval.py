@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
 
+from ael.mcp.outside import visible_lines
 from ael.run.ports import ApprovalRequest, Decision, Question
 from ael.run.role import not_a_member
 from ael.server.flight import Flight, Request, Unasked
@@ -24,6 +25,7 @@ SCHEMA: Mapping[str, object] = {
 }
 """What is asked for: one of the flat forms that every client can show."""
 _SHOWN = 8_000
+_PREVIEW_LINES, _PREVIEW_LINE = 400, 400
 
 
 class ServedApprover:
@@ -109,7 +111,14 @@ def question(request: ApprovalRequest) -> str:
         arguments = arguments[:_SHOWN] + "…"
     role = f" (as {request.role})" if request.role else ""
     reason = f"\nReason: {request.reason}" if request.reason else ""
-    return f"{request.tool} needs your approval{role}:\n{arguments}{reason}\nDigest of the arguments: {request.digest}"
+    seen = f"\nWhat it would do:\n{shown_lines(request.preview)}" if request.preview else ""
+    return f"{request.tool} needs your approval{role}:\n{arguments}{seen}{reason}\nDigest of the arguments: {request.digest}"
+
+
+def shown_lines(preview: str) -> str:
+    """What a call would do, as its tool says it: outside text, set apart from ours by the sign in front of each line."""
+    lines = visible_lines(preview, _PREVIEW_LINES, _PREVIEW_LINE)
+    return "\n".join(f"| {line}" for line in lines)
 
 
 def decision(name: str, content: Mapping[str, object] | None) -> Decision:

@@ -178,6 +178,7 @@ def _told(one: Open) -> dict[str, object]:
         "role": one.role,
         "reason": one.reason,
         "arguments": one.arguments,
+        "preview": one.preview or None,
         "asked": one.asked,
         "due": one.due,
     }

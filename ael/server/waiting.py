@@ -137,9 +137,11 @@ class People:
         shown = self.masker.value(asked.arguments)
         arguments = shown if isinstance(shown, Mapping) else {}
         tenant = asked.row.header.tenant
-        return question(
-            ApprovalRequest(asked.run, asked.step, tenant, asked.target, asked.role, arguments, asked.entry.digest, asked.reason)
-        )
+        request = ApprovalRequest(
+            asked.run, asked.step, tenant, asked.target, asked.role, arguments, asked.entry.digest, asked.reason,
+            preview=self.masker.text(asked.preview),
+        )  # fmt: skip
+        return question(request)
 
 
 async def _answer(asking: Awaitable[Mapping[str, object] | None]) -> Mapping[str, object] | Unasked | None:
