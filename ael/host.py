@@ -25,6 +25,7 @@ from ael.lower.lower import lower
 from ael.lower.unit import CompiledUnit
 from ael.models.preview import Unbound
 from ael.natives.world import Closable
+from ael.project import connectors
 from ael.project.deployment import Deployment, ModelBinding, StoreBinding
 from ael.project.logs import SinkBinding
 from ael.project.program import Opened
@@ -129,8 +130,9 @@ def open_host(
         names = here = frozenset(program.declarations) | frozenset(program.tools)
     else:
         entries = (entry,) if isinstance(entry, str) else entry
-        names = frozenset().union(*(reachable(program, one, elsewhere, deployment.here) for one in entries))
-        here = frozenset().union(*(inside(program, one, elsewhere, deployment.here) for one in entries))
+        by = connectors.bound(program, deployment)
+        names = frozenset().union(*(reachable(program, one, elsewhere, deployment.here, by) for one in entries))
+        here = frozenset().union(*(inside(program, one, elsewhere, deployment.here, by) for one in entries))
     secrets = Secrets(deployment)
     know_all(secrets)
     for secret in also:

@@ -7,7 +7,7 @@ from decimal import Decimal
 from ael.check import clause as c
 from ael.check.basis import Context, names_of, short, suggestion
 from ael.check.collect import ModuleScope, Symbol
-from ael.check.module import broken, find
+from ael.check.module import broken, far_service, find
 from ael.syntax import nodes as n
 from ael.types.spec import ModelSpec
 
@@ -16,6 +16,8 @@ PROVIDERS = (
     "scripted", "replay",
 )  # fmt: skip
 """Providers that the language brings; a `provide std/model.Model as name` adds others."""
+SERVICE = "std/model.Model"
+"""What a connector for models provides."""
 
 NUMBERS: dict[str, tuple[Decimal, Decimal | None]] = {
     "temperature": (Decimal(0), Decimal(2)),
@@ -84,6 +86,8 @@ def _provider(context: Context, scope: ModuleScope, value: n.Expr) -> str | None
     word = path.text if path is not None else c.constant_text(context, scope, value)
     if path is not None:
         symbol = find(context.collected, scope, path)
+        if symbol is not None and symbol.kind == "provide":
+            _provides_a_model(context, scope, symbol, value)
         if symbol is not None and symbol.kind in ("provide", "unknown"):
             return symbol.name
     if word in PROVIDERS:
@@ -95,6 +99,21 @@ def _provider(context: Context, scope: ModuleScope, value: n.Expr) -> str | None
     notes = ("one of your own is a `provide std/model.Model as NAME`",)
     context.report("AEL0610", f"there is no provider `{word}`{hint}", scope.name, value, notes=notes, fix=fix)
     return None
+
+
+def _provides_a_model(context: Context, scope: ModuleScope, symbol: Symbol, value: n.Expr) -> None:
+    """Report a provider of something else, and one that is called like a provider of the language's: a deployment would mean that."""
+    node, collected = symbol.node, context.collected
+    assert isinstance(node, n.ProvideDecl)
+    own = collected.scope_of(symbol)
+    service = far_service(collected, own, node) if node.module is not None else find(collected, own, node.service)
+    if service is not None and service.kind == "service" and service.name != SERVICE:
+        labels = (context.label(symbol.module, node.service, "it provides this"),)
+        message = f"`{short(symbol.name)}` is a provider of `{short(service.name)}`, not of `{SERVICE}`"
+        context.report("AEL0610", message, scope.name, value, labels=labels)
+    elif short(symbol.name) in PROVIDERS:
+        message = f"`{short(symbol.name)}` is a provider that the language brings: give the connector another name"
+        context.report("AEL0610", message, scope.name, value)
 
 
 def _fallback(context: Context, scope: ModuleScope, value: n.Expr) -> str | None:

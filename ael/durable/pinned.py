@@ -17,6 +17,7 @@ from ael.data import dataclass
 from ael.hosting.models import FREE, model_name, short_name
 from ael.journal.durable import Held
 from ael.journal.entry import Ending, Entry, Kind, State
+from ael.project.connectors import possible
 from ael.project.deployment import ModelBinding
 from ael.project.program import Opened
 from ael.project.reach import reachable
@@ -81,7 +82,7 @@ def bound_of(opened: Opened) -> Bound:
         frozenset(_reads(opened)),
         frozenset(deployment.placements),
         # Wherever it runs: a service may move while a run lives.
-        cache(lambda entry: frozenset(_called(program, reachable(program, entry)))),
+        cache(lambda entry: frozenset(_called(program, reachable(program, entry, connectors=possible(program))))),
     )
 
 

@@ -10,12 +10,14 @@ from pathlib import Path
 from ael.hosting.failure import HostError
 from ael.hosting.secrets import Secrets
 from ael.models.registry import PROVIDERS, Binding, BindingError, info, open_provider
+from ael.project import connectors
 from ael.project.deployment import Deployment, ModelBinding
 from ael.project.literal import Construct
 from ael.project.load import shown
 from ael.project.program import Opened
-from ael.project.reach import models_of
+from ael.project.reach import models_of, reachable
 from ael.run.bindings import BoundModel
+from ael.run.connector import MAX_OUTPUT, ConnectedModel
 from ael.run.ports import ModelProvider, Price, Prices
 from ael.types.spec import ModelSpec
 
@@ -62,6 +64,8 @@ def bind_model(opened: Opened, spec: ModelSpec, secrets: Secrets, tenant: str = 
     # Where a model is and with which key it is asked is the deployment's word alone: a program could send a key elsewhere.
     declared = {name: value for name, value in spec.settings if name not in ("endpoint", "inner", "key")}
     settings = {**declared, **binding.settings}
+    if binding.provider in opened.program.provides:
+        return BoundModel(_connected(opened, binding, settings), model_name(spec, binding), settings, spec.fallback)
     try:
         if not binding.provider:
             raise BindingError("nothing says which provider it has")
@@ -70,6 +74,21 @@ def bind_model(opened: Opened, spec: ModelSpec, secrets: Secrets, tenant: str = 
         message = f"the model `{short_name(spec.name)}` cannot be used: {error}"
         raise HostError("AEL0830", message, *_ways(opened, spec, binding)) from None
     return BoundModel(provider, model_name(spec, binding), settings, spec.fallback)
+
+
+def _connected(opened: Opened, binding: ModelBinding, settings: dict[str, object]) -> ConnectedModel:
+    """A model that is code of the program. Its window and its token maximum are settings as those of every model."""
+    program = opened.program
+    within = reachable(program, f"provide {binding.provider}", connectors=connectors.bound(program, opened.deployment))
+    within |= reachable(program, binding.provider, connectors=connectors.bound(program, opened.deployment))
+    endpoint, window, most = settings.pop("endpoint", None), settings.pop("window", None), settings.pop("max_tokens", None)
+    return ConnectedModel(
+        binding.provider,
+        endpoint if isinstance(endpoint, str) else None,
+        window if isinstance(window, int) else None,
+        most if isinstance(most, int) else MAX_OUTPUT,
+        any(name in program.nodes and program.nodes[name].model is not None for name in within),
+    )
 
 
 def _ways(opened: Opened, spec: ModelSpec, binding: ModelBinding) -> tuple[str, ...]:
@@ -96,7 +115,7 @@ def model_name(spec: ModelSpec, binding: ModelBinding) -> str:
     if binding.provider == "recorded" and isinstance(inner, Construct):
         named = inner.positional[0] if inner.positional else None
         return named if isinstance(named, str) else spec.model or ""
-    return binding.model or spec.model or ""
+    return binding.model or spec.model or (short_name(binding.provider) if "." in binding.provider else "")
 
 
 def _provider_binding(
@@ -137,7 +156,8 @@ def _inner(opened: Opened, spec: ModelSpec, inner: object, secrets: Secrets, ten
 
 def prices_of(models: Mapping[str, BoundModel], deployment: Deployment) -> Prices:
     """Prices; the table of providers' prices is large and made only where a model can cost money."""
-    paid = bool(deployment.prices) or any(model.provider.name not in FREE for model in models.values())
+    others = [model.provider.name for model in models.values() if not isinstance(model.provider, ConnectedModel)]
+    paid = bool(deployment.prices) or any(name not in FREE for name in others)
     return _Prices(import_module("ael.models.prices").PriceTable(deployment.prices) if paid else None)
 
 

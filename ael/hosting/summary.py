@@ -55,9 +55,8 @@ def _program(opened: Opened) -> Iterator[Row]:
     for name, spec in program.models.items():
         model = deployment.models.get(name) or ModelBinding(spec.provider or "", spec.model)
         key = "" if model.key is None else f", key: secret {model.key}"
-        yield Row(
-            "model", short_name(name), f"{model.provider} {model_name(spec, model)}{key}".strip(), name in deployment.models
-        )
+        who = f"the connector {short_name(model.provider)}," if model.provider in program.provides else model.provider
+        yield Row("model", short_name(name), f"{who} {model_name(spec, model)}{key}".strip(), name in deployment.models)
     for name in program.stores:
         store = deployment.stores.get(name)
         yield Row("store", short_name(name), "memory" if store is None or store.path is None else store.path, store is not None)

@@ -7,6 +7,7 @@ from decimal import Decimal
 from ael.check.model import NUMBERS
 from ael.check.model import PROVIDERS as DECLARABLE
 from ael.project.bind_state import ProgramState, argument, construct, named, value
+from ael.project.connectors import MODEL, providers
 from ael.project.deployment import ModelBinding, PriceEntry
 from ael.project.form import FORMS, prices, text_of
 from ael.project.literal import Construct, evaluate
@@ -22,7 +23,11 @@ KEYLESS = ("local", "scripted", "replay", "recorded")
 def model(state: ProgramState, binding: n.Binding) -> None:
     """`model fast = anthropic("claude-haiku-4-5", key: secret("KEY"))`."""
     name = named(binding, "model", state.program.models)
-    found = construct(binding, PROVIDERS)
+    connectors = providers(state.program, MODEL)
+    found = construct(binding, (*PROVIDERS, *connectors))
+    if found.name in connectors:
+        state.models[name] = _connector(state, found, connectors[found.name], binding)
+        return
     own, secret, settings = _connection(state, found, binding)
     if found.name == "recorded" or "inner" in settings:
         inner = settings.get("inner")
@@ -31,6 +36,36 @@ def model(state: ProgramState, binding: n.Binding) -> None:
             raise Wrong("AEL0814", "`recorded` takes a file and the model that it records, as `inner`", value(binding), note)
         _connection(state, inner, binding)
     state.models[name] = ModelBinding(found.name, own, secret, settings)
+
+
+def _connector(state: ProgramState, found: Construct, provide: str, binding: n.Binding) -> ModelBinding:
+    """`my_model("large", endpoint: "https://…", temperature: 0.2)`: a provider of the program, and what it is told."""
+    own, node = found.positional[0] if found.positional else None, value(binding)
+    if len(found.positional) > 1 or not (own is None or (isinstance(own, str) and own)):
+        raise Wrong("AEL0814", f"the one argument of `{found.name}` without a name is the model's name", node)
+    for word, given in found.named.items():
+        with state.told():
+            place = argument(node, word)
+            if word == "key" or holds_construct(given):
+                note = 'credentials belong to the hosts that they are for: `http = client(bearer: ["HOST": secret("NAME")])`'
+                raise Wrong("AEL0815", f"`{found.name}` is code of the program, which is given no secret", place, note)
+            if word == "endpoint" and not isinstance(given, str):
+                raise Wrong("AEL0814", "`endpoint` is an address", place)
+            _check_setting(word, given, place)
+    return ModelBinding(provide, own, None, dict(found.named))
+
+
+def holds_construct(value: object) -> bool:
+    """Whether a value of a deployment is, or holds, what is no plain data."""
+    match value:
+        case Construct():
+            return True
+        case dict():
+            return any(map(holds_construct, value.values()))
+        case list():
+            return any(map(holds_construct, value))
+        case _:
+            return False
 
 
 def _connection(state: ProgramState, found: Construct, binding: n.Binding) -> tuple[str | None, str | None, dict[str, object]]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
-from ael.data import dataclass
+from ael.data import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -17,9 +18,10 @@ class PlacementBinding:
     (its qualified name). Times in milliseconds: `connect` to be connected, or for a process to be up; `cooldown` that a circuit stays
     open after so many `failures` in a row.
     `concurrent`: calls under way at once. `node`: the qualified name of what is visited along an edge; None for services and nodes.
+    `settings`: what else a line says to a `connector`, code of the program (`provider`), for which `url` is whatever stands there.
     """
 
-    kind: Literal["https", "grpc", "process", "nats", "postgres"]
+    kind: Literal["https", "grpc", "process", "nats", "postgres", "connector"]
     url: str = ""
     token: str | None = None
     authority: str | None = None
@@ -33,3 +35,4 @@ class PlacementBinding:
     failures: int = 5
     cooldown: int = 30_000
     node: str | None = None
+    settings: Mapping[str, object] = field(default_factory=dict)

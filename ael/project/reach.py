@@ -5,27 +5,38 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from ael.check.program import CallInfo, CheckedProgram, Meaning
+from ael.project.connectors import Connectors, declared
 from ael.syntax import nodes as n
 from ael.types.agent import pairs, place_of
 
 
-def reachable(program: CheckedProgram, entry: str, elsewhere: Collection[str] = (), here: Collection[str] = ()) -> frozenset[str]:
+def reachable(
+    program: CheckedProgram,
+    entry: str,
+    elsewhere: Collection[str] = (),
+    here: Collection[str] = (),
+    connectors: Connectors | None = None,
+) -> frozenset[str]:
     """Qualified names of all that `entry` can call: functions, tools, nodes, operations, and what provides them.
 
     `elsewhere`: services, nodes and edges that run elsewhere, so that what is inside of them is not reached here; `here`: the edges along
-    which a node is visited here although it runs elsewhere (both as a `Deployment` has them).
+    which a node is visited here although it runs elsewhere (both as a `Deployment` has them). `connectors`: the code of the program by
+    which models and services go; None: as the program declares it.
     """
-    return _walk(program, entry, elsewhere, here)[0]
+    return _walk(program, entry, elsewhere, here, connectors)[0]
 
 
-def inside(program: CheckedProgram, entry: str, elsewhere: Collection[str], here: Collection[str]) -> frozenset[str]:
+def inside(
+    program: CheckedProgram, entry: str, elsewhere: Collection[str], here: Collection[str], connectors: Connectors | None = None
+) -> frozenset[str]:
     """Those of the `reachable` names that run here, or in which something does."""
-    return _walk(program, entry, elsewhere, here)[1]
+    return _walk(program, entry, elsewhere, here, connectors)[1]
 
 
 def _walk(
-    program: CheckedProgram, entry: str, elsewhere: Collection[str], here: Collection[str]
+    program: CheckedProgram, entry: str, elsewhere: Collection[str], here: Collection[str], connectors: Connectors | None
 ) -> tuple[frozenset[str], frozenset[str]]:
+    connected = declared(program) if connectors is None else connectors
     providers: dict[str, list[str]] = {}
     for name, spec in program.provides.items():
         # A provider is declared under a name that nothing else can have.
@@ -45,7 +56,21 @@ def _walk(
         service = name.rpartition(".")[0]
         if service in program.services and service not in elsewhere:
             open_names.extend((provide, True) for provide in providers.get(service, ()))
+        if connected:
+            open_names.extend(_by_connectors(program, name, connected))
     return frozenset(found), frozenset(runs_here)
+
+
+def _by_connectors(program: CheckedProgram, name: str, connectors: Connectors) -> Iterator[tuple[str, bool]]:
+    """The code that is called to ask the models of a node, or to carry a call of an operation; its operation runs as that alone."""
+    spec = program.nodes.get(name)
+    through = name.rpartition(".")[0] if name in program.operations else ""
+    asked = models_of(program, frozenset({name})) if spec is not None and spec.model is not None else ()
+    for one in (*asked, through):
+        for provide in connectors.get(one, ()):
+            service = program.provides[provide].service
+            yield from ((operation, False) for operation in program.operations if operation.rpartition(".")[0] == service)
+            yield from ((provide, True), (f"provide {provide}", True))
 
 
 def _visited(program: CheckedProgram, name: str, elsewhere: Collection[str], here: Collection[str]) -> dict[str, bool]:
@@ -97,10 +122,10 @@ def direct(program: CheckedProgram, name: str) -> Iterator[str]:
         spec = program.nodes[name]
         yield from spec.tools
         yield from spec.agent.nodes.values() if spec.agent is not None else ()
-    declared = program.declarations.get(name)
-    if declared is None:
+    found = program.declarations.get(name)
+    if found is None:
         return
-    yield from _called(program, *declared)
+    yield from _called(program, *found)
 
 
 def _called(program: CheckedProgram, module: str, declaration: n.Node) -> Iterator[str]:

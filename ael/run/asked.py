@@ -112,10 +112,15 @@ def model_turn(turn: Mapping[str, object], spec: ConversationSpec, provide: str,
     elif stop is Stop.DONE and calls:
         stop = Stop.CALLS
     told = turn.get("usage")
-    usage = Usage(**cast("dict[str, int]", told)) if isinstance(told, Mapping) else nothing
+    usage = used(told) if isinstance(told, Mapping) else nothing
     opaque = turn.get("opaque")
     kept = None if opaque is None else Opaque(identity(provide), (opaque,))
     return ModelTurn(str(turn.get("text", "")), calls, stop, usage, final, kept, spec.model, detail)
+
+
+def used(told: Mapping[str, int]) -> Usage:
+    """A `std/model.Usage`."""
+    return Usage(told["input"], told["cache_read"], told["cache_write"], told["output"], told["reasoning"])
 
 
 def outgoing(value: object) -> object:

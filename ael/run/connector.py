@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, cast
 
 from ael.data import dataclass
 from ael.journal.entry import Kind, State
-from ael.run.asked import Dialogue, model_turn, outgoing
+from ael.run.asked import Dialogue, model_turn, outgoing, used
 from ael.run.codec import digest
 from ael.run.gate import bad_arguments
 from ael.run.ports import (
@@ -37,6 +37,7 @@ from ael.types.value import File
 
 if TYPE_CHECKING:
     from ael.run.service import OperationPlan
+    from ael.run.trace import OpenSpan
     from ael.run.world import World
 
 SERVICE = "std/model.Model"
@@ -66,13 +67,12 @@ _WHY: Mapping[str, ModelErrorKind] = {
 class ConnectedModel:
     """A model that a connector provides, as a deployment binds it. `provide` is the qualified name of the provider.
 
-    `key` is the name of a secret of the deployment. `routes`: its code asks models of the program, each of which reserves and settles
-    what it takes, so that nothing is reserved for the connector itself.
+    `routes`: its code asks models of the program, each of which reserves and settles what it takes, so that nothing is reserved for the
+    connector itself.
     """
 
     provide: str
     endpoint: str | None = None
-    key: str | None = None
     window: int | None = None
     max_output: int = MAX_OUTPUT
     routes: bool = False
@@ -97,13 +97,14 @@ class ConnectedModel:
 class Visiting:
     """Where a connector is asked: the visit of a node, and in it the turn that is under way."""
 
-    __slots__ = ("depth", "path", "plan", "scope", "tries")
+    __slots__ = ("depth", "path", "plan", "scope", "span", "tries")
 
     def __init__(self, plan: OperationPlan, scope: Scope, depth: int) -> None:
         self.plan = plan
         self.scope = scope
         self.depth = depth
         self.path = ""
+        self.span: OpenSpan | None = None
         self.tries: dict[str, int] = {}
 
     def next_try(self) -> int:
@@ -135,9 +136,10 @@ class Connected:
     def routes(self) -> bool:
         return self._model.routes
 
-    def at(self, path: str) -> None:
-        """The turn at `path` is asked for next."""
+    def at(self, path: str, span: OpenSpan | None) -> None:
+        """The turn at `path` is asked for next; `span` is its own."""
         self._visiting.path = path
+        self._visiting.span = span
 
     def converse(self, spec: ConversationSpec) -> Asking:
         return Asking(self._model, spec, self._visiting)
@@ -158,8 +160,6 @@ class Asking:
         self._head: dict[str, object] = {"model": spec.model, "settings": head}
         if model.endpoint is not None:
             self._head["endpoint"] = model.endpoint
-        if model.key is not None:
-            self._head["key"] = model.key
         self._head_size = len(_text(self._head)) + self._said.size
 
     @property
@@ -212,9 +212,7 @@ class Asking:
         kept = kept_at(scope, path)
         if kept is not None:
             max_tokens, followed = int(cast("int", kept.get("max_tokens", max_tokens))), kept.get("followed") is True
-        named: dict[str, object] = {"request": self._whole(max_tokens, last, followed=followed)}
-        if after is not None:
-            named["after"] = after
+        named: dict[str, object] = {"request": self._whole(max_tokens, last, followed=followed), "after": after}
         try:
             named, _ = plan.input.checked(named)
         except DecodeError as error:
@@ -224,7 +222,7 @@ class Asking:
         step = Step(scope.run, path, Kind.OPERATION, plan.name, about, None, scope.last)
         step.replayed()
         step.propose({"model": self._spec.model, "max_tokens": max_tokens, "followed": followed, "part": part})
-        inner = within(scope)
+        inner = within(scope, visiting.span)
         try:
             value, _ = await plan.perform(inner, visiting.depth, step, named, None, False)
         except Failure as failure:
@@ -242,12 +240,12 @@ class Asking:
         return {**self._head, **self._said.whole(last), "max_tokens": max_tokens, "last": last, "followed": followed}
 
 
-def within(scope: Scope) -> Scope:
+def within(scope: Scope, span: OpenSpan | None = None) -> Scope:
     """The scope of what a connector does for the code at `scope`: in its budget, but its steps and calls are not those of the node, and
     whether it began something that must not be repeated is no matter of the node either."""
-    run = scope.run
-    account = scope.account.aside()
-    made = Scope(run, scope.name, scope.rights, account, scope.deadline, scope.attempts, scope.span, scope.level, scope.seen)
+    run, account = scope.run, scope.account.aside()
+    above = span or scope.span
+    made = Scope(run, scope.name, scope.rights, account, scope.deadline, scope.attempts, above, scope.level, scope.seen)
     made.last = scope.last
     return made
 
@@ -277,7 +275,7 @@ def _no_turn(failure: Failure) -> ModelError:
         kind,
         str(told.get("reason", "")),
         retry_after=max(0.0, after.total_seconds()) if isinstance(after, timedelta) else None,
-        usage=Usage(**cast("dict[str, int]", spent)) if isinstance(spent, Mapping) else None,
+        usage=used(spent) if isinstance(spent, Mapping) else None,
         limit=limit if isinstance(limit, int) else None,
     )
 

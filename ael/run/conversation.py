@@ -33,6 +33,7 @@ from ael.run.ports import (
 from ael.run.purse import Purse
 from ael.run.repeat import wait_before
 from ael.run.scope import Scope
+from ael.run.trace import OpenSpan
 from ael.run.turn import Exchange, Failed, bounded, estimated_tokens, usage_of, writable
 from ael.types.fault import Fault, FaultKind
 from ael.types.spec import RetrySpec
@@ -83,7 +84,7 @@ class Link:
         self.price = price
         self.free = price is not None and not (price.input or price.output or price.cache_read or price.cache_write)
         self.until = 0.0
-        self.at: Callable[[str], None] | None = getattr(bound.provider, "at", None)
+        self.at: Callable[[str, OpenSpan | None], None] | None = getattr(bound.provider, "at", None)
         """Told which turn is asked for, where the model is code of the program."""
         self.routes: bool = getattr(bound.provider, "routes", False)
         """Whether it only asks other models of the program: these reserve and settle what they take."""
@@ -175,6 +176,7 @@ class Talk:
         "chain",
         "exchanges",
         "failed",
+        "span",
     )
 
     def __init__(self, scope: Scope, setup: Setup, chain: list[Link], first: str, files: list[File]) -> None:
@@ -186,6 +188,8 @@ class Talk:
         self._at = 0
         self._conversation: Conversation | None = None
         self.exchanges: list[Exchange] = []
+        self.span: OpenSpan | None = None
+        """That of the turn under way."""
         self.failed: list[Failed] = []
         """The wire attempts of the last `ask` that gave no turn."""
         self._hash = hashlib.sha256(f"{setup.digest}\n{first}".encode("utf-8", "surrogatepass"))
@@ -342,7 +346,7 @@ class Talk:
         prompt = estimated_tokens(conversation.size)
         reservation, max_tokens = await self._reserve(link, prompt)
         if link.at is not None:
-            link.at(path)
+            link.at(path, self.span)
         try:
             turn = await conversation.ask(max_tokens, last, on_event)
         except ModelError as error:

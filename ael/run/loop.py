@@ -76,7 +76,7 @@ class Visit:
         span = None
         run = self._scope.run
         if run.trace is not None:
-            span = run.trace.begin("turn", self._plan.model, path, self._scope.span)
+            span = self._talk.span = run.trace.begin("turn", self._plan.model, path, self._scope.span)
         try:
             if self._plan.spec.history_summarize and crowded(self._talk):
                 await summarise(self._scope, self._talk, self._plan.model, path)

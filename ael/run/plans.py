@@ -19,6 +19,7 @@ from ael.run.tool import ToolPlan
 from ael.run.world import Plan, World, short
 from ael.types.agent import EdgeSpec, pair, place_of
 from ael.types.fault import Fault, FaultKind
+from ael.types.signature import Repeat
 from ael.types.spec import LimitSpec, NodeSpec, unnamed
 
 
@@ -104,6 +105,8 @@ class Plans(dict[str, Plan]):
         shown = f"{short(provide)}.{operation}"
         plan = OperationPlan(world, spec, shown, compiled.operations.get(operation), provide, grants, compiled.spec.limit)
         plan.permission = None
+        # What is open in its body is told as it is, for what calls it here to decide.
+        plan.repeat = Repeat.IDEMPOTENT
         return plan
 
     def entry(self, name: str) -> Serving:
