@@ -12,7 +12,7 @@ from ael.natives.world import Functions, World
 from ael.net.address import rules
 from ael.net.client import Client, header_line
 from ael.net.failure import NetError, NetKind
-from ael.net.reach import Place, reach
+from ael.net.reach import Place, listed_hosts, reach
 from ael.net.visit import Ask, Visited, Visitor
 from ael.project.bind_http import HttpBinding
 from ael.run.ports import CallContext
@@ -63,7 +63,7 @@ class Http:
             given["idempotency-key"] = call.key
         given["traceparent"] = call.trace_parent
         request = Ask(method, url, given, () if body is None else (body,), follow=safe, max_bytes=self.binding.max_bytes)
-        allowed = reach(self.world.hosts) | reach(self.binding.hosts)
+        allowed = listed_hosts(self.world.hosts) | reach(self.binding.hosts)
         sent = Sent()
         try:
             found = await self.visitor.visit(

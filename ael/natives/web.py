@@ -28,7 +28,7 @@ from ael.natives.world import Functions, World
 from ael.net.address import rules
 from ael.net.client import Client
 from ael.net.failure import NetError
-from ael.net.reach import Reach, reach
+from ael.net.reach import Reach, listed_hosts, reach
 from ael.net.visit import Ask, Visited, Visitor
 from ael.project.bind_web import WebBinding
 from ael.run.ports import CallContext
@@ -73,7 +73,7 @@ class Web:
             follow=False,
             max_bytes=_SEARCH_BYTES,
         )
-        found = await self._visit(ask, Reach(public=True) | reach([_host(search.url)]), call, shown=search.url)
+        found = await self._visit(ask, listed_hosts([_host(search.url)]), call, shown=search.url)
         if found.status != 200:
             raise _refused(found)
         try:
@@ -105,18 +105,18 @@ class Web:
         if not hmac.compare_digest(handle.encode("utf-8", "surrogatepass"), self._handle(url, call).encode()):
             raise not_allowed(url, "no search of this run found this address: search, and take `url` and `handle` as they come")
         # A provider of the program's own may have found it: then nothing has to stand in the deployment.
-        return await self._page(url, Reach(public=True) | reach(self.world.hosts), start, max, call)
+        return await self._page(url, Reach(public=True) | listed_hosts(self.world.hosts), start, max, call)
 
     async def read(self, *, url: str, start: int, max: int, call: CallContext) -> object:
         """A page whose address is trusted: the gate has seen to it."""
         if self.bound is None and not self.world.hosts:
             raise not_allowed(url, UNBOUND)
-        return await self._page(url, Reach(public=self.bound is not None) | reach(self.world.hosts), start, max, call)
+        return await self._page(url, Reach(public=self.bound is not None) | listed_hosts(self.world.hosts), start, max, call)
 
     async def fetch(self, *, url: str, start: int, max: int, call: CallContext) -> object:
         """A page of a listed host."""
         bound = self.bound or WebBinding()
-        return await self._page(url, reach(bound.hosts, public=bound.anywhere) | reach(self.world.hosts), start, max, call)
+        return await self._page(url, reach(bound.hosts, public=bound.anywhere) | listed_hosts(self.world.hosts), start, max, call)
 
     async def _page(self, url: str, allowed: Reach, start: int, most: int, call: CallContext) -> object:
         bound = self.bound or WebBinding()

@@ -16,17 +16,20 @@ from ael.net.failure import NetError, NetKind
 
 MAX_URL = 4_096
 """Characters. Longer ones are of use for little but for carrying data out."""
+_USUAL = frozenset({80, 443})
 _KEPT = "%/:@!$&'()*+,;=-._~"
 _PERCENT = re.compile("%(?![0-9A-Fa-f]{2})")
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """`exact`: hosts (`host`, `host:port`); `below`: domains of which every name is allowed, but not themselves (`*.example.com`);
-    `public`: every host whose addresses are public. The last two are for the usual ports alone: whoever means another one lists it.
+    """`exact`: hosts (`host` with any port, `host:port`); `names`: hosts; `below`: domains of which every name is allowed, but not
+    themselves (`*.example.com`); `public`: every host whose addresses are public. Those but the first are for the usual ports alone:
+    whoever means another port lists it.
     """
 
     exact: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()
     below: tuple[str, ...] = ()
     public: bool = False
 
@@ -35,19 +38,26 @@ class Reach:
         bare = host.rstrip(".")
         if bare in self.exact or f"{bare}:{port}" in self.exact or f"[{bare}]:{port}" in self.exact:
             return True
-        if port not in (80, 443):
+        if port not in _USUAL:
             return False
-        return self.public or any(bare.endswith(f".{domain}") for domain in self.below)
+        return self.public or bare in self.names or any(bare.endswith(f".{domain}") for domain in self.below)
 
     def __or__(self, other: Reach) -> Reach:
-        return Reach(self.exact | other.exact, self.below + other.below, self.public or other.public)
+        return Reach(self.exact | other.exact, self.names | other.names, self.below + other.below, self.public or other.public)
 
 
-def reach(hosts: Iterable[str], *, public: bool = False) -> Reach:
-    """From a deployment's list: `api.example.com`, `localhost:8080`, `*.example.com`."""
-    names = [host.lower().rstrip(".") for host in hosts]
-    below = tuple(name[2:] for name in names if name.startswith("*."))
-    return Reach(frozenset(name for name in names if not name.startswith("*.")), below, public)
+def listed_hosts(hosts: Iterable[str]) -> Reach:
+    """What the `host` lines of a deployment allow: each with any port, where it names none."""
+    return Reach(exact=frozenset(host.lower().rstrip(".") for host in hosts))
+
+
+def reach(hosts: Iterable[str] = (), *, public: bool = False) -> Reach:
+    """From a list of hosts: `api.example.com`, `api.example.com:8443`, `*.example.com`."""
+    known = [host.lower().rstrip(".") for host in hosts]
+    below = tuple(name[2:] for name in known if name.startswith("*."))
+    plain = frozenset(name for name in known if not name.startswith("*."))
+    ported = frozenset(name for name in plain if ":" in name)
+    return Reach(ported, plain - ported, below, public)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,8 @@ from ael.syntax import nodes as n
 Shape = Literal["search", "searxng", "brave"]
 """Which JSON the search speaks: the small contract of `docs/web.md`, that of SearXNG, or that of the Brave Search API."""
 BRAVE = "https://api.search.brave.com/res/v1/web/search"
+BYTES = 2 << 20
+"""How much of a page is read where the deployment says nothing."""
 MAX_BYTES = 4 << 20
 """How much of a page is read, at most: it is bounded once more by the characters that a call asks for."""
 _KINDS = ("search", "searxng", "brave", "pages")
@@ -43,7 +45,7 @@ class WebBinding:
     hosts: tuple[str, ...] = ()
     anywhere: bool = False
     agent: str = AGENT
-    max_bytes: int = 2 << 20
+    max_bytes: int = BYTES
 
 
 def web(state: State, binding: n.Binding) -> None:
@@ -61,7 +63,7 @@ def web(state: State, binding: n.Binding) -> None:
         message = "`anywhere` is `true` or `false`: whether `web_fetch` may ask every public host"
         raise Wrong("AEL0814", message, argument(node, "anywhere"))
     search = None if found.name == "pages" else _search(state, found, node)
-    given = max_of(found, node, MAX_BYTES) if "max" in found.named else WebBinding.max_bytes
+    given = max_of(found, node, MAX_BYTES) if "max" in found.named else BYTES
     state.natives["web"] = WebBinding(search, hosts_of(found, node), anywhere, agent_of(found, node), given)
 
 
