@@ -5,12 +5,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import asyncio
+import contextlib
+import functools
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-__all__ = ["Command", "Finished", "Limits", "NotStarted", "Unavailable", "run"]
+import ael
+
+__all__ = ["Command", "Finished", "Layers", "Limits", "NotStarted", "Unavailable", "layers", "run"]
 
 Stopped = Literal["time", "memory", "disk", "processes"]
 """The limit for which a command was killed, with all that it had started."""
@@ -88,6 +99,204 @@ class NotStarted(Exception):
     """The program could not be started: it is not there, or its folder is not in the workspace. The message says why."""
 
 
+@dataclass(frozen=True)
+class Layers:
+    """The walls that this machine has. `missing`: what keeps it from having a sandbox at all; empty where it has one.
+
+    `landlock`: the version of its interface, 0 for none. `pids`: whether the kernel itself bounds the number of processes; else they are
+    counted, and ended when there are too many. Namespaces for users, mounts, processes, IPC and the network, the filter of system calls
+    and the end of all privileges are always there where there is a sandbox.
+    """
+
+    missing: str = ""
+    landlock: int = 0
+    pids: bool = False
+
+
+HOME = "/tmp/home"
+"""The home folder in the sandbox: empty, and gone with it."""
+
+_BOOT = "import sys; sys.path.append(sys.argv[1]); from ael.natives.sandbox_launch import main; main()"
+_MOST = 64 * 1024 * 1024
+"""Bytes of the answer of a supervisor; it keeps far less."""
+_GRACE = 30.0
+"""Seconds in which the supervisor itself ends a command whose time is up; then it is ended with it."""
+_ENDING = 10.0
+_OWN = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/proc", "/dev", "/sys", "/run", "/tmp")
+"""What a workspace may neither be nor hold."""
+
+
 async def run(command: Command) -> Finished:
     """Run `command` to its end, and end all that it started, also when cancelled. Raises `Unavailable`, `NotStarted`."""
-    raise Unavailable("the sandbox is not built yet")
+    _check(command)
+    answer = await _supervised(command)
+    if answer is None:
+        # Whoever should have ended it did not: the end of its supervisor was its end.
+        return Finished(None, 9, "", "", False, False, "time", command.limits.time / 1000)
+    return _finished(answer)
+
+
+@functools.lru_cache(maxsize=1)
+def layers() -> Layers:
+    """What this machine has, found by building a sandbox once in which nothing is run."""
+    with tempfile.TemporaryDirectory(prefix="ael-sandbox-") as folder:
+        command = Command(Path(folder).resolve(), ("/bin/true",))
+        try:
+            _platform(command)
+            done = subprocess.run(
+                _launcher(), input=_order(command, probe=True), capture_output=True, env={}, cwd="/", timeout=60, check=False
+            )
+            answer = json.loads(done.stdout)
+        except Unavailable as error:
+            return Layers(str(error))
+        except (OSError, ValueError, subprocess.TimeoutExpired):
+            return Layers(_without("its supervisor cannot be started"))
+    if "missing" in answer:
+        return Layers(_without(answer["missing"]))
+    return Layers("", answer["layers"]["landlock"], answer["layers"]["pids"])
+
+
+def _check(command: Command) -> None:
+    """Raises `Unavailable`, `NotStarted`."""
+    _platform(command)
+    root = str(command.root)
+    if not command.root.is_dir() or os.path.realpath(root) != root:
+        raise NotStarted("the workspace is no folder")
+    below = root.rstrip("/") + "/"
+    if command.sandboxed and any(own == root or own.startswith(below) for own in _OWN):
+        raise NotStarted(f"`{root}` cannot be a workspace: it holds what belongs to the system")
+    program = command.argv[0] if command.argv else ""
+    if not os.path.isabs(program) or os.path.realpath(program).startswith(below) or program.startswith(below):
+        raise NotStarted("a program is an absolute path outside of the workspace")
+    for path in command.read:
+        if os.path.realpath(path) != str(path) or str(path).startswith(below) or str(path) == "/" or not path.exists():
+            raise NotStarted(f"`{path}` cannot be shown in the sandbox: it is not there, a link, or in the workspace")
+    words = (*command.argv, command.folder, *command.environment, *command.environment.values())
+    if any("\0" in word for word in words) or any("=" in name for name in command.environment):
+        raise NotStarted("an argument holds a zero byte, or the name of a variable a `=`")
+
+
+def _platform(command: Command) -> None:
+    if sys.platform == "win32":
+        raise Unavailable("commands are run on Linux and macOS alone")
+    if sys.platform != "linux" and command.sandboxed:
+        raise Unavailable(_without("there is one on Linux alone"))
+
+
+def _without(why: str) -> str:
+    return f"this machine has no sandbox for commands: {why}"
+
+
+def _environment(command: Command) -> dict[str, str]:
+    """All variables of a command: a few that every program wants, and what is given."""
+    tools = [f"{path}/bin" for path in command.read if (path / "bin").is_dir()]
+    folders = dict.fromkeys([os.path.dirname(command.argv[0]), *tools, "/usr/local/bin", "/usr/bin", "/bin"])
+    own = {"PATH": ":".join(folders), "LANG": "C.UTF-8", "TERM": "dumb", "NO_COLOR": "1", "USER": "sandbox", "LOGNAME": "sandbox"}
+    if command.sandboxed:
+        own |= {"HOME": HOME, "TMPDIR": "/tmp"}
+    else:
+        own["HOME"] = str(command.root)
+    return {**own, **command.environment}
+
+
+def _launcher() -> Sequence[str]:
+    return (sys.executable, "-I", "-S", "-B", "-X", "utf8", "-c", _BOOT, str(Path(ael.__file__).resolve().parent.parent))
+
+
+def _order(command: Command, *, probe: bool = False) -> bytes:
+    """What the supervisor is told."""
+    told = {
+        "parent": os.getpid(),
+        "probe": probe,
+        "root": str(command.root),
+        "argv": command.argv,
+        "folder": command.folder,
+        "environment": _environment(command),
+        "stdin": command.stdin.hex(),
+        "limits": asdict(command.limits),
+        "network": command.network,
+        "read": [str(path) for path in command.read],
+        "writable": command.writable,
+        "sandboxed": command.sandboxed,
+        "home": HOME,
+    }
+    data = json.dumps(told).encode()
+    return struct.pack("=I", len(data)) + data
+
+
+async def _supervised(command: Command) -> dict[str, Any] | None:
+    """What the supervisor tells; None where it had to be ended."""
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *_launcher(), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
+            env={}, cwd="/", start_new_session=True,
+        )  # fmt: skip
+    except OSError as error:
+        raise Unavailable(_without(f"its supervisor cannot be started: {error.strerror}")) from error
+    try:
+        async with asyncio.timeout(command.limits.time / 1000 + _GRACE):
+            told = await _asked(process, _order(command))
+    except TimeoutError:
+        return None
+    finally:
+        await _ended(process)
+    try:
+        answer = json.loads(told)
+    except ValueError:
+        raise Unavailable(_without("its supervisor died")) from None
+    return dict(answer)
+
+
+async def _asked(process: asyncio.subprocess.Process, order: bytes) -> bytes:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with contextlib.suppress(ConnectionError):
+        process.stdin.write(order)
+        await process.stdin.drain()
+    told = bytearray()
+    while (more := await process.stdout.read(1 << 18)) and len(told) < _MOST:
+        told += more
+    return bytes(told)
+
+
+async def _ended(process: asyncio.subprocess.Process) -> None:
+    """See the supervisor to its end: that its input ends tells it to end everything. Goes on when this task is cancelled again."""
+    ending = asyncio.ensure_future(_end(process))
+    cancelled = False
+    while not ending.done():
+        try:
+            await asyncio.shield(ending)
+        except asyncio.CancelledError:
+            cancelled = True
+    if cancelled:
+        raise asyncio.CancelledError
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    assert process.stdin is not None
+    process.stdin.close()
+    try:
+        async with asyncio.timeout(_ENDING):
+            await process.wait()
+    except TimeoutError:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+
+
+def _finished(answer: dict[str, Any]) -> Finished:
+    """Raises `Unavailable`, `NotStarted`."""
+    if "missing" in answer:
+        raise Unavailable(_without(answer["missing"]))
+    if "not_started" in answer:
+        raise NotStarted(answer["not_started"])
+    return Finished(
+        exit_code=answer["exit_code"],
+        signal=answer["signal"],
+        stdout=answer["stdout"],
+        stderr=answer["stderr"],
+        stdout_cut=answer["stdout_cut"],
+        stderr_cut=answer["stderr_cut"],
+        stopped=answer["stopped"],
+        seconds=answer["seconds"],
+    )
