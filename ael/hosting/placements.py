@@ -22,6 +22,7 @@ from ael.project.placements import PlacementBinding
 from ael.project.program import Opened
 from ael.project.queues import QueueBinding
 from ael.run.breaker import Thresholds
+from ael.run.carrier import ConnectedService
 from ael.run.placement import Placement
 from ael.run.ports import Clock
 from ael.services import names
@@ -46,6 +47,9 @@ def bind_placements(
         if name not in wanted:
             continue
         policy = Policy(binding.connect / 1000, binding.concurrent, Thresholds(binding.failures, binding.cooldown / 1000))
+        if binding.kind == "connector" and binding.provider is not None:
+            found[name] = ConnectedService(binding.provider, _wire(opened, name, binding), binding.url, binding.settings)
+            continue
         if isinstance(binding, QueueBinding):
             found[name] = _queue(opened, name, binding, policy, secrets, clock)
             continue

@@ -95,6 +95,8 @@ def shown_place(placed: PlacementBinding) -> str:
     if isinstance(placed, QueueBinding):
         where = placed.url or f"secret {placed.secret}"
         return f"a queue, {placed.kind} {where}, {f'{placed.slots} slots' if placed.slots else 'only sent to'}"
+    if placed.kind == "connector":
+        return f"elsewhere, by the connector {short_name(placed.provider or '')} {placed.url}".rstrip()
     if placed.kind == "grpc":
         return f"grpc {placed.url.partition('://')[2]}"
     return f"{placed.kind} {placed.url or f'{placed.workers} processes'}"

@@ -9,10 +9,12 @@ from typing import Any, Literal
 
 from ael.check.basis import short
 from ael.check.url import url_problem
-from ael.project.bind_options import COMMON, certified, provider, token
+from ael.project.bind_model import holds_construct
+from ael.project.bind_options import COMMON, WIRE_SERVICE, certified, provider, token
 from ael.project.bind_options import options as read_options
 from ael.project.bind_queue import QUEUES, queue
-from ael.project.bind_state import ProgramState, named, value
+from ael.project.bind_state import ProgramState, argument, named, value
+from ael.project.connectors import MODEL, TRANSPORT, providers
 from ael.project.deployment import StoreBinding
 from ael.project.literal import Construct, evaluate
 from ael.project.placements import PlacementBinding
@@ -56,6 +58,9 @@ def placement(state: ProgramState, binding: n.Binding, name: str) -> PlacementBi
         return None
     if found.name == "in_process" and not found.positional and not found.named:
         return "here"
+    transports = providers(state.program, TRANSPORT)
+    if found.name in transports:
+        return _connector(state, found, transports[found.name], node, name)
     if found.name not in PLACEMENTS:
         return None
     match found.name:
@@ -98,6 +103,27 @@ def shown(name: str) -> str:
 def _stores(names: frozenset[str]) -> set[str]:
     """The owners of the names: `main.book` of `main.book.get`."""
     return {name.rpartition(".")[0] for name in names}
+
+
+def _connector(state: ProgramState, found: Construct, provide: str, node: n.Expr, name: str) -> PlacementBinding | None:
+    """`service Orders = mail("https://…", queue: "orders")`: a transport of the program, and what it is told. Raises `Wrong`."""
+    if name not in state.program.services:
+        note = listing("a node is placed by", PLACEMENTS)
+        raise Wrong("AEL0814", f"`{found.name}` carries the calls of services, and `{shown(name)}` is none", node, note)
+    if name in (TRANSPORT, MODEL):
+        raise Wrong("AEL0814", f"`{short(name)}` is what connectors provide: it goes nowhere by itself", node)
+    own = found.positional[0] if found.positional else ""
+    if len(found.positional) > 1 or not isinstance(own, str):
+        raise Wrong("AEL0814", f"the one argument of `{found.name}` without a name is an address, a text", node)
+    for word, given in found.named.items():
+        if holds_construct(given):
+            note = 'credentials belong to the hosts that they are for: `http = client(bearer: ["HOST": secret("NAME")])`'
+            raise Wrong("AEL0815", f"`{found.name}` is code of the program, which is given no secret", argument(node, word), note)
+    settings = dict(found.named)
+    wire = settings.pop("name", None)
+    if wire is not None and (not isinstance(wire, str) or not re.fullmatch(WIRE_SERVICE, wire)):
+        raise Wrong("AEL0814", '`name` is the whole name of a service: `name: "warehouse.Orders"`', argument(node, "name"))
+    return PlacementBinding("connector", own, name=wire, provider=provide, settings=settings)
 
 
 def _https(state: ProgramState, found: Construct, node: n.Expr) -> PlacementBinding:

@@ -156,7 +156,7 @@ class Asking:
         self._spec = spec
         self._visiting = visiting
         self._said = Dialogue(model.provide, spec)
-        head = {name: _plain(value) for name, value in spec.settings.items()}
+        head = {name: plain_setting(value) for name, value in spec.settings.items()}
         self._head: dict[str, object] = {"model": spec.model, "settings": head}
         if model.endpoint is not None:
             self._head["endpoint"] = model.endpoint
@@ -293,16 +293,16 @@ def _attempt(fault: Fault) -> ModelError | Fault:
     return fault
 
 
-def _plain(value: object) -> object:
+def plain_setting(value: object) -> object:
     """A setting as JSON: a duration in seconds."""
     if isinstance(value, Decimal):
         return float(value)
     if isinstance(value, timedelta):
         return value.total_seconds()
     if isinstance(value, Mapping):
-        return {str(name): _plain(one) for name, one in value.items()}
+        return {str(name): plain_setting(one) for name, one in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [plain_setting(one) for one in value]
     return value
 
 

@@ -12,6 +12,7 @@ from ael.data import replace
 from ael.journal.entry import State
 from ael.run.approval import Approved
 from ael.run.call import CallPlan
+from ael.run.carrier import ConnectedService
 from ael.run.codec import InputCodec, text_of_form
 from ael.run.extern import context_of, full_name
 from ael.run.masker import Masker
@@ -40,7 +41,7 @@ class PlacedOperation(Serving):
     """An operation of a service, provided elsewhere."""
 
     place = ELSEWHERE
-    __slots__ = ("_call", "_placement", "moved")
+    __slots__ = ("_call", "_placement", "_spec", "_world", "moved")
 
     def __init__(self, world: World, spec: OperationSpec, short: str, placement: Placement, provided: bool) -> None:
         """`provided`: this program has a body for it too, whose taint is the operation's; else its result is outside data."""
@@ -62,6 +63,8 @@ class PlacedOperation(Serving):
         self.moved: Callable[[], CallPlan] | None = None
         """The same operation with its provider in the process."""
         self._call = Crossing(world, spec.signature, short, spec.name.rpartition(".")[2], most_output)
+        self._world = world
+        self._spec = spec
 
     async def perform(
         self, scope: Scope, depth: int, step: Step, arguments: dict[str, object], approved: Approved | None, needs_approval: bool
@@ -74,7 +77,10 @@ class PlacedOperation(Serving):
 
     def body(self, scope: Scope, path: str, depth: int, step: Step, arguments: dict[str, object]) -> Coroutine[Any, Any, object]:
         form = self.input.value.encode(arguments)
-        return self._call.run(self._placement, scope, step, form, self.permission, resend=not self.repeat.can_be_uncertain)
+        placement = self._placement
+        if isinstance(placement, ConnectedService):
+            placement = placement.within(self._world, self._spec, self._call.result, scope, path, depth)
+        return self._call.run(placement, scope, step, form, self.permission, resend=not self.repeat.can_be_uncertain)
 
     def interrupted(self, step: Step) -> bool:
         """Where the other side keeps what it was asked, the call is asked for again."""
@@ -88,7 +94,7 @@ class PlacedOperation(Serving):
 class Crossing:
     """One call to the other side, and its answer as a value or as what it ends with. Shared by operations and nodes."""
 
-    __slots__ = ("_codecs", "_fails", "_most", "_result", "_short", "_target")
+    __slots__ = ("_codecs", "_fails", "_most", "_short", "_target", "result")
 
     def __init__(self, world: World, signature: Signature, short: str, target: str, most: int) -> None:
         self._codecs = world.codecs
@@ -96,7 +102,7 @@ class Crossing:
         self._short = short
         self._target = target
         self._most = most
-        self._result = ResultCodec(signature.result, world.codecs, most)
+        self.result = ResultCodec(signature.result, world.codecs, most)
 
     async def run(
         self,
@@ -153,7 +159,7 @@ class Crossing:
         if answer.ending is not None:
             raise self._ended(cast("Mapping[str, object]", masker.incoming(answer.ending)), step)
         try:
-            return self._result.read(cast("bytes", masker.incoming(answer.value or b"")))
+            return self.result.read(cast("bytes", masker.incoming(answer.value or b"")))
         except DecodeError as error:
             raise self._malformed(f"it does not fit its type: {error.text}") from None
 
