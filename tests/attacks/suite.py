@@ -1,0 +1,15 @@
+"""All cases, in the order of the page."""
+
+from __future__ import annotations
+
+from tests.attacks.case import Case
+from tests.attacks.table import approvals, arguments, naming, reading, trusted, turns
+
+CASES: tuple[Case, ...] = (
+    *reading.CASES,
+    *trusted.CASES,
+    *naming.CASES,
+    *arguments.CASES,
+    *approvals.CASES,
+    *turns.CASES,
+)

@@ -1,0 +1,45 @@
+"""Every attack is stopped by a check that is no model, and none of its benign twins is (feature A14.6, K44)."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from ael.run.outcome import Value
+from tests.attacks.case import CHECKS, Case
+from tests.attacks.play import check, play
+from tests.attacks.suite import CASES
+
+
+@pytest.mark.feature("A14.6", "K44", "K15", "K19", "K21", "K30")
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.id) for case in CASES])
+def test_an_attack_is_stopped(case: Case) -> None:
+    if case.stopped.startswith("AEL"):
+        assert case.broken is not None
+        opened, found = check(case, case.broken)
+        assert opened is None
+        assert {one.code for one in found if one.severity.value == "error"} == {case.stopped}
+        return
+    played = play(case, case.attack)
+    assert played.effects == case.left
+    assert case.stopped in played.evidence or case.shows is not None, (played.evidence, played.outcome)
+    if case.shows is not None:
+        assert case.shows(played), (played.evidence, played.outcome)
+
+
+@pytest.mark.feature("A14.6", "K44")
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.id) for case in CASES])
+def test_its_benign_twin_is_not(case: Case) -> None:
+    """The same program: its effect happens once, nobody is asked, nothing is refused."""
+    played = play(case, case.twin)
+    assert isinstance(played.outcome, Value), played.outcome
+    assert played.effects == (case.done,)
+    assert played.person.asked == []
+    assert played.refusals == set()
+
+
+def test_there_are_enough_and_each_is_told_apart() -> None:
+    assert len(CASES) >= 60
+    assert [name for name, count in Counter(case.id for case in CASES).items() if count > 1] == []
+    assert {case.stopped for case in CASES if not case.stopped.startswith("AEL")} <= set(CHECKS)
