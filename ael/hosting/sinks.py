@@ -8,7 +8,7 @@ It acts for the tenant whose entries it gets, under the grants of its provider. 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, cast
+from typing import Protocol, cast
 
 from ael.data import replace
 from ael.hosting.logs import Exporter
@@ -19,16 +19,22 @@ from ael.project.logs import SINK, SinkBinding
 from ael.project.program import Opened
 from ael.project.tenants import DEFAULT_TENANT
 from ael.run.bindings import Options
+from ael.run.engine import Engine
 from ael.run.outcome import DeclaredError, Faulted, Outcome, Value, word_of
 from ael.run.run import Run
 from ael.types.spec import BudgetSpec
 
-if TYPE_CHECKING:
-    from ael.host import Host
-
 ENTRY = f"{SINK}.write"
 TIME, TOOL_CALLS = 10_000, 1_000
 """Milliseconds that a sink has for what it gets at once, and the calls of tools that it may make with that. It asks no model."""
+
+
+class Host(Protocol):
+    """A program that is ready to run, as `ael.host` makes it."""
+
+    engine: Engine
+
+    async def close(self) -> None: ...
 
 
 def alone(opened: Opened, binding: SinkBinding) -> Opened:

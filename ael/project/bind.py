@@ -67,6 +67,12 @@ def _code(state: State, binding: n.Binding) -> None:
     bind_files.code(state, binding)
 
 
+def _knowledge(state: State, binding: n.Binding) -> None:
+    from ael.project import bind_knowledge
+
+    bind_knowledge.knowledge(state, binding)
+
+
 def _settle(state: State, *, required: bool) -> None:
     if state.declared:
         from ael.project import bind_mcp
@@ -90,6 +96,7 @@ WORLD: Mapping[str, Callable[[State, n.Binding], None]] = MappingProxyType(
         "command": bind_world.command,
         "runs": bind_runs.runs,
         "mcp": _mcp,
+        "knowledge": _knowledge,
     }
 )
 PROGRAM: Mapping[str, Callable[[ProgramState, n.Binding], None]] = MappingProxyType(

@@ -14,6 +14,7 @@ from ael.host import Host, HostError, open_host
 from ael.lower.unit import CompiledTest
 from ael.models.script import Script, ScriptError, parse_script
 from ael.models.scripted import ScriptedProvider
+from ael.project.knowledge import KnowledgeBinding
 from ael.project.program import Opened
 from ael.run.bindings import BoundModel, Options
 from ael.run.outcome import DeclaredError, Faulted, Outcome, Suspended, Unsettled, Value
@@ -42,7 +43,8 @@ def run_tests(
     opened: Opened, chosen: Callable[[str], bool] = lambda name: True, told: Callable[[TestResult], None] = lambda result: None
 ) -> list[TestResult]:
     """Run the tests whose title is `chosen`, one after the other; `told` hears of each as it ends."""
-    opened = replace(opened, deployment=replace(opened.deployment, models={}, stores={}, tenants={}))
+    natives = {**opened.deployment.natives, "knowledge": KnowledgeBinding("memory")}
+    opened = replace(opened, deployment=replace(opened.deployment, models={}, stores={}, natives=natives, tenants={}))
     results = []
     for index, test in enumerate(opened.program.tests):
         if chosen(test.name):
