@@ -30,11 +30,15 @@ class Kept:
         return self.total > self._first + self._last
 
     def text(self) -> str:
-        """The output as text, with a line that says what is missing. What is no UTF-8 becomes `�`."""
+        """The output as text, with a line that says what is missing. What is no UTF-8, and a zero byte, becomes `�`."""
         if not self.cut:
-            return (self._head + self._tail).decode("utf-8", "replace")
+            return _text(self._head + self._tail)
         tail = self._tail[-self._last :] if self._last else b""
         missing = self.total - len(self._head) - len(tail)
         # A character that the cut went through is left out, not shown as two broken ones.
-        head, end = self._head.decode("utf-8", "replace").rstrip("�"), tail.decode("utf-8", "replace").lstrip("�")
+        head, end = _text(self._head).rstrip("�"), _text(tail).lstrip("�")
         return f"{head}\n[… {missing:,} bytes left out …]\n{end}"
+
+
+def _text(data: bytes | bytearray) -> str:
+    return data.decode("utf-8", "replace").replace("\0", "�")

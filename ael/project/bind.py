@@ -73,6 +73,12 @@ def _knowledge(state: State, binding: n.Binding) -> None:
     bind_knowledge.knowledge(state, binding)
 
 
+def _process(state: State, binding: n.Binding) -> None:
+    from ael.project import bind_process
+
+    bind_process.process(state, binding)
+
+
 def _settle(state: State, *, required: bool) -> None:
     if state.declared:
         from ael.project import bind_mcp
@@ -96,6 +102,7 @@ WORLD: Mapping[str, Callable[[State, n.Binding], None]] = MappingProxyType(
         "command": bind_world.command,
         "runs": bind_runs.runs,
         "mcp": _mcp,
+        "process": _process,
         "knowledge": _knowledge,
     }
 )

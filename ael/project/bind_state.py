@@ -136,7 +136,7 @@ class ProgramState(State):
         self.tenants: dict[str, TenantBinding] = {}
 
 
-ONE = frozenset({"runs", "files", "code", "knowledge"})
+ONE = frozenset({"runs", "files", "code", "knowledge", "process"})
 """The kinds of lines without a name that stand once at most."""
 
 
