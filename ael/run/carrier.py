@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 from ael.data import dataclass
 from ael.journal.entry import Ending, Kind
 from ael.run.codec import digest
-from ael.run.connector import kept_at, plain_setting, within
+from ael.run.connector import kept_at, left_behind, plain_setting, within
 from ael.run.gate import bad_arguments
 from ael.run.placement import PlacedAnswer, PlacedCall, ResultCodec
 from ael.run.scope import Scope
@@ -134,7 +134,7 @@ class Carrier:
         except Fault as fault:
             raise _lost_by(fault) from None
         finally:
-            scope.seen |= inner.seen
+            left_behind(scope, inner, path)
         return self._answer(cast("Mapping[str, object]", value), context.key)
 
     async def close(self) -> None:

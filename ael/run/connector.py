@@ -45,8 +45,8 @@ SERVICE = "std/model.Model"
 ASK = "ask"
 PARTS = 10_000
 """Parts that one turn may come in."""
-STREAMED = 2_000_000
-"""Characters that the parts of one turn may have together."""
+LONGEST = 2_000_000
+"""Characters that one turn may have."""
 MAX_OUTPUT = 4_096
 """Tokens asked for at most, where neither the program nor the deployment says more."""
 
@@ -185,20 +185,24 @@ class Asking:
             raise ModelError(ModelErrorKind.BAD_REQUEST, "this model is only previewed")
         number = visiting.next_try()
         after: str | None = None
+        texts: list[str] = []
+        finals: list[str] = []
         told = 0
         for part in range(1, PARTS + 1):
             answer = await self._part(visiting, part, number, max_tokens, last, after, on_event is not None)
-            if "stop" in answer:
-                if on_event is not None and not told:
-                    _tell(on_event, str(answer.get("text", "")), str(answer.get("final") or ""))
-                usage = Usage() if self._model.routes and answer.get("usage") is None else None
-                return model_turn(answer, self._spec, self._model.provide, usage)
-            text, final = str(answer.get("text", "")), str(answer.get("final", ""))
-            told += len(text) + len(final)
-            if told > STREAMED:
-                raise ModelError(ModelErrorKind.MALFORMED, f"the parts of the turn have more than {STREAMED:,} characters")
+            text, more = str(answer.get("text", "")), cast("str | None", answer.get("final"))
+            told += len(text) + len(more or "")
+            if told > LONGEST:
+                raise ModelError(ModelErrorKind.MALFORMED, f"the turn has more than {LONGEST:,} characters")
             if on_event is not None:
-                _tell(on_event, text, final)
+                _tell(on_event, text, more or "")
+            texts.append(text)
+            if more:
+                finals.append(more)
+            if "stop" in answer:
+                whole = {**answer, "text": "".join(texts), "final": "".join(finals) if finals else more}
+                usage = Usage() if self._model.routes and answer.get("usage") is None else None
+                return model_turn(whole, self._spec, self._model.provide, usage)
             after = str(answer["next"])
         raise ModelError(ModelErrorKind.MALFORMED, f"the turn has more than {PARTS:,} parts")
 
@@ -233,7 +237,7 @@ class Asking:
             # What it did may have taken effect; asking a model again is no second effect.
             raise ModelError(ModelErrorKind.UNAVAILABLE, f"it is not known what became of `{open_call.operation}`") from None
         finally:
-            scope.seen |= inner.seen
+            left_behind(scope, inner, path)
         return cast("Mapping[str, object]", value)
 
     def _whole(self, max_tokens: int, last: bool, *, followed: bool) -> dict[str, object]:
@@ -248,6 +252,13 @@ def within(scope: Scope, span: OpenSpan | None = None) -> Scope:
     made = Scope(run, scope.name, scope.rights, account, scope.deadline, scope.attempts, above, scope.level, scope.seen)
     made.last = scope.last
     return made
+
+
+def left_behind(scope: Scope, inner: Scope, path: str) -> None:
+    """A connector's call at `path` has ended, however: what it saw counts, and what it left open is a matter of whoever called it."""
+    scope.seen |= inner.seen
+    lost = scope.run.lost
+    lost[:] = [one for one in lost if not one.step.startswith(f"{path}/")]
 
 
 def kept_at(scope: Scope, path: str) -> Mapping[str, object] | None:
