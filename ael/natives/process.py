@@ -91,7 +91,7 @@ class Process:
             try:
                 done = await finished(replace(asked, limits=self._in_time(asked.limits, call)))
             except sandbox.NotStarted as problem:
-                raise Failure("NotStarted", {"command": command, "reason": str(problem)[:1_000]}) from None
+                raise Failure("NotStarted", {"command": command[:1_000], "reason": str(problem)[:1_000]}) from None
         return {
             "exit_code": done.exit_code,
             "signal": done.signal,
@@ -110,4 +110,4 @@ class Process:
 
 
 def _not_allowed(command: str, reason: str) -> Failure:
-    return Failure("NotAllowed", {"command": command, "reason": reason[:1_000]})
+    return Failure("NotAllowed", {"command": command[:1_000], "reason": reason[:1_000]})
