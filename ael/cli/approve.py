@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from typing import TextIO
 
 from ael.cli.progress import clean
-from ael.cli.question import answered
+from ael.cli.question import answered, told_program
+from ael.data import replace
 from ael.mcp.outside import visible_lines
 from ael.run.ports import ApprovalRequest, Decision
 from ael.run.role import not_a_member
@@ -49,7 +50,8 @@ class TerminalApprover:
     async def decide(self, request: ApprovalRequest) -> Decision | None:
         """Ask, one question at a time. None: somebody else decides later, and the run waits parked."""
         refusal = not_a_member(request, self.user, self.members)
-        if self.parks and request.question is None and (refusal is not None or not self.source.isatty()):
+        waits = request.question is None or request.question.waits
+        if self.parks and waits and (refusal is not None or not self.source.isatty()):
             return None
         if refusal is not None:
             return refusal
@@ -58,6 +60,11 @@ class TerminalApprover:
         async with self._turn:
             if request.question is None:
                 return await self._ask(request)
+            if request.question.waits:
+                told = await told_program(request.tool, request.question, self.line, self.out)
+                if told is None:
+                    return None if self.parks else Decision(False, "nobody", "the person at the terminal did not answer")
+                return replace(told, by=self.user)
             answer = await answered(request.tool, request.question, self.line, self.out)
             return Decision(answer is not None, self.user, "" if answer is not None else "the person said no", answer)
 

@@ -1,4 +1,4 @@
-"""What a server asks a person in the middle of a call (elicitation), put to whoever sits at the terminal, field by field."""
+"""What a person at the terminal is asked: by a server in the middle of a call (elicitation), field by field, or by the program."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TextIO
 
 from ael.mcp.outside import visible, visible_lines
-from ael.run.ports import Question, Reply
+from ael.run.elicit import misfit
+from ael.run.human import ANSWER
+from ael.run.ports import Decision, Question, Reply
 
 Line = Callable[[str], Awaitable[str | None]]
 """Prints a question and gives the line that is typed, None at the end of the input."""
@@ -34,6 +36,66 @@ async def answered(tool: str, question: Question, line: Line, out: TextIO) -> Re
         if typed or needed:
             found[name] = _value(typed, schema)
     return found
+
+
+async def told_program(tool: str, question: Question, line: Line, out: TextIO) -> Decision | None:
+    """The answer to a question of the program's, by nobody yet: who asked knows. None: later."""
+    print(f"\n{visible(tool)} asks:", file=out)
+    for said in visible_lines(question.message):
+        print(f"  | {said}", file=out)
+    choices = _choices(question)
+    for number, choice in enumerate(choices, 1):
+        print(f"  {number}. {visible(choice)}", file=out)
+    while True:
+        found = await line(f"{expected(question)} (empty: later, `/no`: no answer): ")
+        if not found:
+            return None
+        if found == "/no" or (_kind(question) == "boolean" and found.lower() in ("n", "no")):
+            reason = await line("the reason, which the program is told: ") if found == "/no" else ""
+            return Decision(False, "", reason or "the person said no")
+        given = typed(question, found)
+        problem = misfit(question, {ANSWER: given})
+        if problem is None:
+            return Decision(True, "", "", {ANSWER: given})
+        print(f"  {problem}", file=out)
+
+
+def expected(question: Question) -> str:
+    """What a question takes, in a few words."""
+    choices = _choices(question)
+    if choices:
+        return " | ".join(visible(choice, 80) for choice in choices)
+    return "yes | no" if _kind(question) == "boolean" else "a text"
+
+
+def typed(question: Question, text: str) -> object:
+    """What was typed, as the question takes it: a choice by its number or its text, yes or no, else the text."""
+    choices = _choices(question)
+    if choices and text.isdecimal() and text not in choices and 1 <= int(text) <= len(choices):
+        return choices[int(text) - 1]
+    if _kind(question) == "boolean" and text.lower() in _YES_OR_NO:
+        return _YES_OR_NO[text.lower()]
+    return text
+
+
+_YES_OR_NO = {"y": True, "yes": True, "true": True, "n": False, "no": False, "false": False}
+
+
+def _field(question: Question) -> Mapping[str, object]:
+    match question.schema:
+        case {"properties": {"answer": dict(found)}}:
+            return found
+        case _:
+            return {}
+
+
+def _choices(question: Question) -> list[str]:
+    choices = _field(question).get("enum")
+    return [str(choice) for choice in choices] if isinstance(choices, list) else []
+
+
+def _kind(question: Question) -> object:
+    return _field(question).get("type")
 
 
 async def said_yes(line: Line, question: str) -> bool:

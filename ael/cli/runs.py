@@ -6,6 +6,7 @@
     ael runs approvals                      what waits for a person
     ael runs approve r1f2e                  let the call run, exactly as it was proposed
     ael runs deny r1f2e --reason "…"        do not; the model reads the reason
+    ael runs answer r1f2e --text "…"        answer a question that the program asks
     ael runs settle r1f2e --result '{…}'    say what became of a call whose outcome nobody knows (or `--failed`)
     ael runs resume r1f2e                   go on with a run here, over its journal
     ael runs wait r1f2e                     wait for its end, and print its result
@@ -34,6 +35,7 @@ ACTIONS = {
     "approvals": "what waits for a person",
     "approve": "let a proposed call run",
     "deny": "refuse a proposed call, with a reason",
+    "answer": "answer a question that a program asks",
     "settle": "say what became of a call whose outcome nobody knows",
     "resume": "go on with a run here",
     "wait": "wait for a run to end, and print its result",
@@ -71,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             own.add_argument(
                 "--step", metavar="STEP", help="one step, whole: of a model what it was asked (`3`, `pay:2`, `turn2`, …)"
             )
-        if action in ("approve", "deny", "settle"):
+        if action in ("approve", "deny", "answer", "settle"):
             own.add_argument("--step", metavar="STEP", help="which call, where the run waits for several")
             own.add_argument("--as", dest="by", metavar="NAME", help="who decides (default: the user of this machine)")
             own.add_argument("--resume", action="store_true", help="go on with the run here and now")
@@ -79,6 +81,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             own.add_argument("--reason", default="", metavar="TEXT", help="why; the model reads it")
         if action == "approve":
             own.add_argument("--arguments", metavar="JSON", help="other arguments to run it with; checked like a new call")
+        if action == "answer":
+            own.add_argument("--text", required=True, metavar="TEXT", help="the answer; of yes or no: `yes` or `no`")
         if action == "settle":
             how = own.add_mutually_exclusive_group(required=True)
             how.add_argument("--result", metavar="JSON", help="it took effect, and this is its result")
@@ -129,7 +133,7 @@ def _count(text: str) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """Do it."""
-    action = "decide" if args.action in ("approve", "deny", "settle") else args.action
+    action = "decide" if args.action in ("approve", "deny", "answer", "settle") else args.action
     module = import_module(f"ael.cli.runs_{'list' if action == 'approvals' else action}")
     act = cast(Callable[[argparse.Namespace], Awaitable[int]], getattr(module, "approvals" if action == "approvals" else "act"))
     opening = import_module("ael.cli.runs_open")

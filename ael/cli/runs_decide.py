@@ -1,4 +1,4 @@
-"""A person's answer to what a run waits for: `approve`, `deny`, `settle`."""
+"""A person's answer to what a run waits for: `approve`, `deny`, `answer`, `settle`."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ import sys
 import time
 
 from ael.cli.progress import json_text
+from ael.cli.question import typed
 from ael.cli.report import told
 from ael.cli.runs_open import Stopped, found, opened, program_at
 from ael.durable.decide import Open, decide, find, settle
 from ael.project.program import Opened
 from ael.run.bindings import system_user
+from ael.run.human import ANSWER
 from ael.types.decode import decoder
 from ael.types.json import JsonError, read
 from ael.types.problem import DecodeError
@@ -19,7 +21,7 @@ from ael.types.type import Named
 
 
 async def act(args: argparse.Namespace) -> int:
-    """`ael runs approve`, `deny` and `settle`."""
+    """`ael runs approve`, `deny`, `answer` and `settle`."""
     program = program_at(args.path, args.deploy)
     limit = program.deployment.runs.approval
     by = args.by or system_user()
@@ -31,15 +33,17 @@ async def act(args: argparse.Namespace) -> int:
             await settle(store, asked, result=result, failed=args.failed, by=by, now=time.time())
         else:
             edited = _json("--arguments", args.arguments) if args.action == "approve" and args.arguments is not None else None
+            if args.action == "answer":
+                edited = _answer(asked, args.text)
             if edited is not None and not isinstance(edited, dict):
                 raise Stopped(2, told("AEL0905", "`--arguments` holds an object"))
-            if edited is not None:
+            if edited is not None and asked.question is None:
                 _fits(program, asked, edited)
             await decide(
-                store, asked, approved=args.action == "approve", by=by, reason=args.reason, arguments=edited,
+                store, asked, approved=args.action != "deny", by=by, reason=getattr(args, "reason", ""), arguments=edited,
                 members=program.deployment.roles, now=time.time(),
             )  # fmt: skip
-        word = {"approve": "approved", "deny": "denied", "settle": "settled"}[args.action]
+        word = {"approve": "approved", "deny": "denied", "answer": "answered", "settle": "settled"}[args.action]
         print(f"{word} {asked.target} in the run {asked.run}", file=sys.stderr)
         if not args.resume:
             print(f"it goes on with a worker, or with `ael runs resume {asked.run}`", file=sys.stderr)
@@ -47,6 +51,14 @@ async def act(args: argparse.Namespace) -> int:
     from ael.cli.runs_resume import resume
 
     return await resume(program, asked.run, whole=False, quiet=False)
+
+
+def _answer(asked: Open, text: str) -> dict[str, object]:
+    """What was typed, as the question takes it. Raises `Stopped` where it is an approval that the run waits for."""
+    if asked.question is None:
+        note = f"`ael runs approve {asked.run}` lets it run, `ael runs deny {asked.run}` does not"
+        raise Stopped(2, told("AEL0905", f"`{asked.target}` asks nothing: it waits for an approval", note))
+    return {ANSWER: typed(asked.question, text)}
 
 
 def _fits(program: Opened, call: Open, edited: dict[str, object]) -> None:

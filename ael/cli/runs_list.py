@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 
 from ael.cli.approve import PREVIEW_LINE, PREVIEW_LINES
 from ael.cli.progress import clean, json_text
+from ael.cli.question import expected
 from ael.cli.runs_open import opened, opened_with
-from ael.durable.decide import Open, waiting
+from ael.durable.decide import Open, asked_json, waiting
 from ael.hosting.masking import masker_of
 from ael.journal.content import outcome_outline
 from ael.journal.durable import RunRow, RunState
@@ -51,9 +52,14 @@ async def approvals(args: argparse.Namespace) -> int:
 def question(one: Open, now: float) -> list[str]:
     """What a run waits for, with everything that a person needs to decide."""
     what = f"an approval{f' by {one.role}' if one.role else ''}" if one.kind == "approval" else "a person to settle it"
+    what = what if one.question is None else "an answer"
     mark = "LATE  " if late(one, now) else ""
     lines = [f"{mark}{one.run}  {clean(one.target)} waits for {what} since {when(one.asked)}", f"  step       {clean(one.step)}"]
-    lines += [f"  arguments  {clean(json_text(one.arguments, indent=None))}", f"  why        {clean(one.reason)}"]
+    if one.question is None:
+        lines += [f"  arguments  {clean(json_text(one.arguments, indent=None))}", f"  why        {clean(one.reason)}"]
+    else:
+        lines += ["  asks", *(f"             | {line}" for line in visible_lines(one.question.message))]
+        lines += [f"  answer     {expected(one.question)}"]
     if one.preview:
         shown = visible_lines(one.preview, PREVIEW_LINES, PREVIEW_LINE)
         lines += ["  it would", *(f"             | {line}" for line in shown)]
@@ -81,6 +87,7 @@ def open_json(one: Open, now: float) -> dict[str, object]:
         "reason": one.reason,
         "arguments": one.arguments,
         "preview": one.preview or None,
+        "question": asked_json(one),
         "key": one.key,
         "asked": one.asked,
         "due": one.due,

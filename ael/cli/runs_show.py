@@ -81,8 +81,9 @@ def _lines(seen: Seen, limit: float | None, now: float) -> Iterator[str]:
         for wait in asked:
             yield ""
             yield from question(wait, now)
-            verb = "approve" if wait.kind == "approval" else "settle"
-            yield f"  answer     ael runs {verb} {row.header.run}" + (f" --step {wait.step}" if len(asked) > 1 else "")
+            verb = ("approve" if wait.question is None else "answer") if wait.kind == "approval" else "settle"
+            at = f" --step {wait.step}" if len(asked) > 1 else ""
+            yield f"  answer     ael runs {verb} {row.header.run}{at}" + ("" if wait.question is None else ' --text "…"')
 
 
 def _head(seen: Seen) -> Iterator[str]:

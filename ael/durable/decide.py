@@ -9,6 +9,8 @@ from typing import Literal
 from ael.data import dataclass
 from ael.journal.durable import DurableStore, RunRow, RunState
 from ael.journal.entry import Ending, Entry, Kind, State
+from ael.run.human import fitting, question_in, within_of
+from ael.run.ports import Decision, Question
 from ael.types.fault import Fault, FaultKind
 
 
@@ -34,6 +36,8 @@ class Open:
     entry: Entry
     due: float | None = None
     preview: str = ""
+    question: Question | None = None
+    """What the program asks, where it is no approval: `arguments` of a decision are then the answer."""
 
     @property
     def run(self) -> str:
@@ -97,12 +101,14 @@ def open_in(row: RunRow, entries: Sequence[Entry], limit: float | None = None) -
             if "arguments" not in asked or (exact and path not in told):
                 continue
             role = asked.get("role")
-            step = path.removesuffix("/approval")
+            question = question_in(asked)
+            step = path.removesuffix("/approval" if question is None else "/question")
+            known = [seconds for seconds in (limit, within_of(asked)) if seconds is not None]
             found.append(
                 Open(
                     row, "approval", step, path, entry.target, None if role is None else str(role), str(asked.get("reason", "")),
-                    asked["arguments"], entry.key, entry.at, entry, None if limit is None else entry.at + limit,
-                    str(asked.get("preview", "")),
+                    asked["arguments"], entry.key, entry.at, entry, entry.at + min(known) if known else None,
+                    str(asked.get("preview", "")), question,
                 )
             )  # fmt: skip
         elif path in uncertain and entry.state is State.STARTED:
@@ -150,6 +156,11 @@ async def find(
     return here[0]
 
 
+def asked_json(asked: Open) -> object:
+    """The question of the program's as JSON, with the JSON Schema of its answer; None for an approval."""
+    return None if asked.question is None else {"message": asked.question.message, "schema": asked.question.schema}
+
+
 async def decide(
     store: DurableStore,
     asked: Open,
@@ -162,7 +173,9 @@ async def decide(
     now: float,
     here: bool = True,
 ) -> None:
-    """Answer an approval. Only a member of its role decides; a no has a reason, which the model reads. Raises `DecideError`.
+    """Answer an approval, or a question of the program's, with `arguments` as the answer. Raises `DecideError`.
+
+    Only a member of its role decides; a no has a reason, which the model reads.
 
     `here`: `by` is somebody at this machine, for whom `local` in a role stands.
     """
@@ -178,6 +191,11 @@ async def decide(
         raise DecideError("a worker decides nothing, about whatever it is", "say who decides: `--as NAME`")
     if not approved and not reason.strip():
         raise DecideError("a no needs a reason: the model reads it", 'add `--reason "…"`')
+    if asked.question is not None and approved:
+        said = fitting(asked.question, Decision(True, by, reason, arguments))
+        if not said.approved:
+            raise DecideError(said.reason, f"it is asked: {asked.question.message[:500]}")
+        arguments = said.arguments
     value = {"approved": approved, "by": by, "reason": reason, "arguments": None if arguments is None else dict(arguments)}
     await _answer(store, asked, Ending.VALUE, value, now)
 

@@ -62,18 +62,18 @@ async def ask(
             return Refusal(
                 Check.APPROVAL, FaultKind.APPROVAL_DENIED, f"`{tool}` needs an approval{who}, and nobody is there to give one"
             )
-        asked_at = _asked_at(step)
+        since = asked_at(step)
         seen = await _preview(preview, step)
         step.propose({"role": role, "arguments": arguments, "reason": reason, **({"preview": seen} if seen else {})})
         if run.listening:
             run.emit(ApprovalAsked(run.id, step.path, tool, role))
         shown = cast("dict[str, object]", run.world.masker.value(arguments))
         request = ApprovalRequest(run.id, call.path, run.tenant, tool, role, shown, step.digest, reason, preview=seen)
-        said = await decided(scope, approver, request, asked_at)
+        said = await decided(scope, approver, request, since)
         if said is None and run.parks:
             if span is not None:
                 span.end("parked")
-            raise _parked(scope, request, step, asked_at)
+            raise parked(scope, request, step, since)
         decision = said or Decision(False, "nobody", "nobody is there to decide")
         record(step, decision)
     if run.listening:
@@ -104,15 +104,18 @@ def _edited(input: InputCodec, arguments: dict[str, object]) -> dict[str, object
         return input.checked(cast("dict[str, object]", input.value.decode(arguments)))[0]
 
 
-async def decided(scope: Scope, approver: Approver | None, request: ApprovalRequest, asked_at: float) -> Decision | None:
-    """A person's word, for which limits of active time stand still; none within the deployment's time is a no.
+async def decided(
+    scope: Scope, approver: Approver | None, request: ApprovalRequest, since: float, within: float | None = None
+) -> Decision | None:
+    """A person's word, for which limits of active time stand still; none within the deployment's time, or `within`, is a no.
 
-    `asked_at`: when this was asked first, in seconds since the epoch. None: nobody in this process decides.
+    `since`: when this was asked first, in seconds since the epoch. None: nobody in this process decides.
     """
     bindings = scope.run.world.bindings
-    left = None if bindings.approval_timeout is None else asked_at + bindings.approval_timeout - bindings.clock.now()
+    limit = _limit(scope, within)
+    left = None if limit is None else since + limit - bindings.clock.now()
     if left is not None and left <= 0:
-        return _late(bindings.approval_timeout)
+        return _late(limit)
     if approver is None:
         return None
     scope.deadline.pause()
@@ -120,7 +123,7 @@ async def decided(scope: Scope, approver: Approver | None, request: ApprovalRequ
         with Deadline(bindings.clock, left, "the approval"):
             return await approver.decide(request)
     except Expired:
-        return _late(bindings.approval_timeout)
+        return _late(limit)
     finally:
         scope.deadline.go_on()
 
@@ -135,18 +138,24 @@ async def _preview(preview: Callable[[], Awaitable[str]] | None, step: Step) -> 
     return await preview()
 
 
-def _parked(scope: Scope, request: ApprovalRequest, step: Step, asked_at: float) -> Parked:
-    """The run waits for the answer at `step`, for the deployment's time at most."""
-    timeout = scope.run.world.bindings.approval_timeout
+def parked(scope: Scope, request: ApprovalRequest, step: Step, since: float, within: float | None = None) -> Parked:
+    """The run waits for the answer at `step`, for the deployment's time at most, or `within`."""
+    limit = _limit(scope, within)
     detail = {"role": request.role, "arguments": request.arguments, "reason": request.reason, "call": request.step}
-    return Parked(Wait("approval", step.path, request.tool, None if timeout is None else asked_at + timeout, detail))
+    return Parked(Wait("approval", step.path, request.tool, None if limit is None else since + limit, detail))
+
+
+def _limit(scope: Scope, within: float | None) -> float | None:
+    """Seconds that a person has."""
+    known = [limit for limit in (scope.run.world.bindings.approval_timeout, within) if limit is not None]
+    return min(known, default=None)
 
 
 def _late(limit: float | None) -> Decision:
     return Decision(False, "nobody", f"there was no decision within {limit or 0:g} s")
 
 
-def _asked_at(step: Step) -> float:
+def asked_at(step: Step) -> float:
     """When this was asked first: by the journal, where an earlier execution did."""
     asked = step.run.journal.last(step.path) if step.state is not None else None
     return step.run.world.clock.now() if asked is None else asked.at

@@ -35,8 +35,8 @@ async def ask_person(scope: Scope, path: str, call: Step, tool: str, question: Q
     if known is not None:
         decision = recorded(known.value)
     else:
-        shown = _shown(question, run.world.masker)
-        step.propose({"message": shown.message, "schema": shown.schema, "url": shown.url})
+        seen = shown(question, run.world.masker)
+        step.propose({"message": seen.message, "schema": seen.schema, "url": seen.url})
         if run.listening:
             run.emit(ApprovalAsked(run.id, path, tool, None))
         approver = run.world.bindings.approver
@@ -44,7 +44,7 @@ async def ask_person(scope: Scope, path: str, call: Step, tool: str, question: Q
             decision = Decision(False, "nobody", "nobody is there to answer")
         else:
             reason = f"the server of `{tool}` asks"
-            request = ApprovalRequest(run.id, call.path, run.tenant, call.target, None, {}, asked, reason, shown)
+            request = ApprovalRequest(run.id, call.path, run.tenant, call.target, None, {}, asked, reason, seen)
             said = await decided(scope, approver, request, run.world.clock.now())
             decision = _fitting(said or Decision(False, "nobody", "nobody is there to decide"), question)
         record(step, decision)
@@ -79,8 +79,8 @@ def misfit(question: Question, answer: object) -> str | None:
     return None
 
 
-def _shown(question: Question, masker: Masker) -> Question:
-    """The question for a person and the journal: the server has secrets, and may say them again in any part of it (K41)."""
+def shown(question: Question, masker: Masker) -> Question:
+    """The question for a person and the journal: whoever asks may have secrets, and say them again in any part of it (K41)."""
     url = None if question.url is None else masker.text(question.url)
     schema = cast("Mapping[str, object]", masker.value(question.schema))
     return replace(question, message=_cut(masker.text(question.message)), schema=schema, url=url)

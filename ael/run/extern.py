@@ -12,7 +12,9 @@ import threading
 from collections.abc import Callable
 from functools import partial
 
+from ael.data import replace
 from ael.run.codec import snapshot
+from ael.run.human import put_question
 from ael.run.ports import CallContext
 from ael.run.scope import Scope
 from ael.run.step import Step
@@ -38,7 +40,9 @@ class Extern:
         given = {name: snapshot(value) for name, value in arguments.items()}
         stopped = threading.Event()
         if self.context is not None:
-            given[self.context] = context_of(scope, step, permission, stopped.is_set)
+            given[self.context] = replace(
+                context_of(scope, step, permission, stopped.is_set), ask=partial(put_question, scope, step)
+            )
         try:
             if self.asynchronous:
                 result = self.function(**given)

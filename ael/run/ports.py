@@ -280,20 +280,24 @@ class Prices(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a server asks a person in the middle of a call (elicitation). `message` is outside text; `schema` that of the answer."""
+    """What a server asks a person in the middle of a call (elicitation). `message` is outside text; `schema` that of the answer.
+
+    `waits`: it is the program that asks, and it can wait: who is asked may leave it to others, or to later.
+    """
 
     message: str
     schema: Mapping[str, object]
     url: str | None = None
+    waits: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequest:
     """A call that waits for a person: bound to tool, exact arguments, run, position and tenant (K30).
 
-    With a `question` it is the server of a call under way that asks: the decision's `arguments` are then the answer, and there is no
-    answer without a person who gives it. `preview` shows what the call would do, where its tool can say that: such as the difference
-    that an edit makes. It is outside text of many lines.
+    With a `question` it is the server of a call under way that asks, or the program: the decision's `arguments` are then the answer, and
+    there is no answer without a person who gives it. `preview` shows what the call would do, where its tool can say that: such as the
+    difference that an edit makes. It is outside text of many lines.
     """
 
     run: str
@@ -406,6 +410,11 @@ def _kept() -> None:
     """Nobody asks whether a call was taken back."""
 
 
+async def _nobody(question: Question, within: float | None) -> Decision:
+    """Nobody is there to ask."""
+    return Decision(False, "nobody", "nobody is there to answer")
+
+
 def _unwatched(done: float, total: float | None, text: str) -> None:
     """Nobody follows how far a call is."""
 
@@ -433,6 +442,9 @@ class CallContext:
     """Told how far the call is, of how much, and what is said of it (outside text of one bounded line)."""
     logged: Callable[[str, str], None] | None = None
     """Told what the other side logs while the call is under way: its level, and outside text of one bounded line. None: nobody reads it."""
+    ask: Callable[[Question, float | None], Awaitable[Decision]] = _nobody
+    """Ask a person, who has so many seconds (None: as long as it takes). A run that can be parked waits parked: it goes on from the
+    beginning of the call then, and gets the answer here."""
 
     @property
     def headers(self) -> dict[str, str]:

@@ -49,12 +49,12 @@ class ServedApprover:
         refusal = not_a_member(request, name, self.members)
         if refusal is not None:
             return refusal
-        if request.question is not None:
+        if request.question is not None and not request.question.waits:
             return await passed_on(flight.request, request.question, self.seconds)
         if flight.request.elicit is not None:
             try:
                 async with asyncio.timeout(self.seconds):
-                    return decision(name, await flight.request.elicit(question(request), SCHEMA))
+                    return decision(name, await flight.request.elicit(*asked_for(request)), request.question)
             except Unasked:
                 return Decision(False, name, "the client could not ask")
             except TimeoutError:
@@ -81,7 +81,7 @@ class KeptApprover:
 
     async def decide(self, request: ApprovalRequest) -> Decision | None:
         """None, unless it is another server that asks: then the client's person is asked that at once."""
-        if request.question is None:
+        if request.question is None or request.question.waits:
             return None
         asking = next((one for one in self.waiting(request.run) if one.elicit is not None), None)
         if asking is None:
@@ -104,6 +104,14 @@ async def passed_on(request: Request, asked: Question, seconds: float) -> Decisi
     return Decision(answer is not None, name, "" if answer is not None else "the person declined", answer)
 
 
+def asked_for(request: ApprovalRequest) -> tuple[str, Mapping[str, object]]:
+    """What the person reads, and the form of the answer: a yes or a no to a call, or the answer to a question of the program's."""
+    asked = request.question
+    if asked is None:
+        return question(request), SCHEMA
+    return f"{request.tool} asks:\n{shown_lines(asked.message)}", asked.schema
+
+
 def question(request: ApprovalRequest) -> str:
     """What the person reads: the tool, the arguments, and why."""
     arguments = json.dumps(request.arguments, ensure_ascii=False, indent=2, default=str)
@@ -121,10 +129,12 @@ def shown_lines(preview: str) -> str:
     return "\n".join(f"| {line}" for line in lines)
 
 
-def decision(name: str, content: Mapping[str, object] | None) -> Decision:
-    """A person's answer. Anything but a clear yes is a no."""
+def decision(name: str, content: Mapping[str, object] | None, asked: Question | None = None) -> Decision:
+    """A person's answer: to the question `asked`, else to an approval, where anything but a clear yes is a no."""
     if content is None:
         return Decision(False, name, "the person declined")
+    if asked is not None:
+        return Decision(True, name, "", content)
     reason = content.get("reason")
     said = reason[:500] if isinstance(reason, str) else ""
     if content.get("approve") is True:
@@ -144,5 +154,5 @@ def settle(flight: Flight, response: object) -> None:
     """Give the answer to a parked question."""
     asked = flight.question
     if asked is not None and not asked.answer.done():
-        asked.answer.set_result(decision(flight.request.caller.name, accepted(response)))
+        asked.answer.set_result(decision(flight.request.caller.name, accepted(response), asked.request.question))
     flight.closed()

@@ -4,6 +4,7 @@
     GET  /runs/RUN            where a run is, without its content
     GET  /runs/RUN/events     what happens in it, live, without content (server-sent events)
     POST /runs/RUN/decision   {"approved": true, "reason": "…", "arguments": {…}, "step": "…"}; all but `approved` may be left out
+                              (a question of the program's, which `/approvals` shows with its `question`: `arguments` are the answer)
     GET  /metrics             what this process counted, for the token of `listen = http(metrics: secret("SCRAPER"))`
 
 The caller's name is who decides, so it has to be a member of the role; `local` stands for nobody here. Another tenant's run is not there.
@@ -20,7 +21,7 @@ from typing import Any
 import uvicorn
 
 from ael.data import dataclass, field
-from ael.durable.decide import DecideError, Open, decide, find, waiting
+from ael.durable.decide import DecideError, Open, asked_json, decide, find, waiting
 from ael.journal.durable import DurableStore, RunRow, StoreError
 from ael.run.masker import Masker
 from ael.server.caller import Caller, Callers
@@ -179,6 +180,7 @@ def _told(one: Open) -> dict[str, object]:
         "reason": one.reason,
         "arguments": one.arguments,
         "preview": one.preview or None,
+        "question": asked_json(one),
         "asked": one.asked,
         "due": one.due,
     }

@@ -124,7 +124,7 @@ class KeptCalls(Calls):
                     raise StaleState
                 if asked is not None:
                     by = request.caller.name
-                    await self._people.decide(asked, by, decision(by, accepted(response)))
+                    await self._people.decide(asked, by, decision(by, accepted(response), asked.question))
         except StoreError:
             return failed(FaultKind.UNAVAILABLE, _NO_STORE, None, {"retry_after": RETRY_AFTER})
         return await self._watch(Watch(name, request), self._own.get(name))

@@ -11,7 +11,7 @@ from ael.project.serving import Listen
 from ael.run.bindings import Options
 from ael.run.outcome import Faulted, Outcome
 from ael.server.answer import answer, forgotten
-from ael.server.approval import SCHEMA, ServedApprover, question, settle
+from ael.server.approval import ServedApprover, asked_for, settle
 from ael.server.calls import ENDING, LAST_REPORT, Answered, Calls, InputRequired, StaleState, another_call, words
 from ael.server.flight import Flight, Request
 from ael.server.once import Once, run_id
@@ -180,7 +180,7 @@ class MemoryCalls(Calls):
         seconds = self._listen.approval / 1000
         timer = asyncio.get_running_loop().call_later(seconds, flight.run.cancel, f"nobody answered within {seconds:g} s")
         self._parked[flight.token] = (flight, timer)
-        return InputRequired(question(asked.request), SCHEMA, flight.token)
+        return InputRequired(*asked_for(asked.request), flight.token)
 
 
 async def _pump(flight: Flight, request: Request) -> None:

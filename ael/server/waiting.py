@@ -13,7 +13,7 @@ from ael.journal.durable import DurableStore, RunState
 from ael.run.events import Event
 from ael.run.masker import Masker
 from ael.run.ports import ApprovalRequest, Decision
-from ael.server.approval import SCHEMA, decision, question
+from ael.server.approval import asked_for, decision
 from ael.server.calls import LAST_REPORT, InputRequired, words
 from ael.server.flight import Report, Request, Unasked
 
@@ -92,7 +92,7 @@ class People:
 
     def sent_away(self, asked: Open) -> InputRequired:
         """The question for a client that asks and calls again: its state names the run and the question, which the store still has then."""
-        return InputRequired(self._said(asked), SCHEMA, f"{asked.run}.{mark(asked)}")
+        return InputRequired(*self._said(asked), f"{asked.run}.{mark(asked)}")
 
     async def ask(self, watch: Watch, asked: Open, seconds: float, until: Callable[[], bool]) -> bool:
         """Ask over the stream of the call, for so many seconds; whether there is a decision now, from whomever.
@@ -101,7 +101,7 @@ class People:
         """
         elicit = watch.request.elicit
         assert elicit is not None
-        answer = asyncio.ensure_future(_answer(elicit(self._said(asked), SCHEMA)))
+        answer = asyncio.ensure_future(_answer(elicit(*self._said(asked))))
         answer.add_done_callback(lambda _: watch.changed.set())
         end = asyncio.get_running_loop().time() + seconds
         try:
@@ -121,27 +121,28 @@ class People:
         if isinstance(said, Unasked):
             watch.asks = False
             return False
-        await self.decide(asked, watch.request.caller.name, decision(watch.request.caller.name, said))
+        await self.decide(asked, watch.request.caller.name, decision(watch.request.caller.name, said, asked.question))
         return True
 
     async def decide(self, asked: Open, name: str, said: Decision) -> None:
         """Put a person's word into the store. One that comes too late changes nothing: what was decided first holds."""
         with suppress(DecideError):
             await decide(
-                self.store, asked, approved=said.approved, by=name, reason=said.reason, arguments=None, members=self.members,
-                now=self.now(), here=self.here,
+                self.store, asked, approved=said.approved, by=name, reason=said.reason,
+                arguments=None if asked.question is None else said.arguments, members=self.members, now=self.now(), here=self.here,
             )  # fmt: skip
             self.decided(asked.run)
 
-    def _said(self, asked: Open) -> str:
+    def _said(self, asked: Open) -> tuple[str, Mapping[str, object]]:
         shown = self.masker.value(asked.arguments)
         arguments = shown if isinstance(shown, Mapping) else {}
-        tenant = asked.row.header.tenant
-        request = ApprovalRequest(
-            asked.run, asked.step, tenant, asked.target, asked.role, arguments, asked.entry.digest, asked.reason,
-            preview=self.masker.text(asked.preview),
+        tenant, preview = asked.row.header.tenant, self.masker.text(asked.preview)
+        return asked_for(
+            ApprovalRequest(
+                asked.run, asked.step, tenant, asked.target, asked.role, arguments, asked.entry.digest, asked.reason,
+                asked.question, preview,
+            )
         )  # fmt: skip
-        return question(request)
 
 
 async def _answer(asking: Awaitable[Mapping[str, object] | None]) -> Mapping[str, object] | Unasked | None:

@@ -18,7 +18,7 @@ from ael.project.knowledge import KnowledgeBinding
 from ael.project.program import Opened
 from ael.run.bindings import BoundModel, Options
 from ael.run.outcome import DeclaredError, Faulted, Outcome, Suspended, Unsettled, Value
-from ael.run.ports import ApprovalRequest, Decision, ModelProvider
+from ael.run.ports import ApprovalRequest, Decision, ModelProvider, Question
 from ael.testing.folder import with_folder
 from ael.testing.servers import scripted_servers
 from ael.types.canonical import encode
@@ -115,10 +115,14 @@ def _unscripted(opened: Opened) -> dict[str, BoundModel]:
 
 
 class _Approves:
-    """Tests approve what they call."""
+    """Tests approve what they call, say yes to what they are asked, and take the first choice."""
 
     async def decide(self, request: ApprovalRequest) -> Decision:
-        return Decision(True, "test")
+        match request.question:
+            case Question(schema={"properties": {"answer": {"enum": [first, *_]}}}):
+                return Decision(True, "test", "", {"answer": first})
+            case _:
+                return Decision(True, "test")
 
 
 def junit(results: Iterable[TestResult]) -> str:
