@@ -115,11 +115,13 @@ def _plain(word: str) -> list[str]:
 
 
 def _singular(word: str) -> str:
-    """Harman's "S" stemmer: How Effective Is Suffixing? (1991)."""
+    """Harman's "S" stemmer (How Effective Is Suffixing?, 1991), and the plurals of words that end in a hiss."""
     if len(word) < 4 or word[-1] != "s":
         return word
     if word.endswith("ies") and word[-4] not in "ae":
         return f"{word[:-3]}y"
+    if word.endswith(("xes", "zes", "sses", "ches", "shes")):
+        return word[:-2]
     if word.endswith("es") and word[-3] not in "aeo":
         return word[:-1]
     return word if word[-2] in "us" else word[:-1]
