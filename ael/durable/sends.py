@@ -23,9 +23,11 @@ from ael.run.ports import (
     CallContext,
     Conversation,
     ConversationSpec,
+    Kept,
     ModelEvent,
     ModelProvider,
     ModelTurn,
+    Origin,
     Question,
     RemoteAnswer,
     RemoteServer,
@@ -203,12 +205,12 @@ class _Store:
     def of(self, tenant: str) -> _Store:
         return _Store(self._inner.of(tenant), self._name, self._sends)
 
-    async def get(self, key: str) -> object | None:
+    async def get(self, key: str) -> Kept | None:
         return await self._inner.get(key)
 
-    async def put(self, key: str, value: object, token: str) -> None:
+    async def put(self, key: str, value: object, token: str, origin: Origin | None = None) -> None:
         self._sends.note(Send("store", token, f"{self._name}.put", token))
-        await self._inner.put(key, value, token)
+        await self._inner.put(key, value, token, origin)
         self._sends.after()
 
     async def remove(self, key: str, token: str) -> bool:
@@ -217,7 +219,7 @@ class _Store:
         self._sends.after()
         return removed
 
-    async def entries(self, limit: int) -> list[tuple[str, object]]:
+    async def entries(self, limit: int) -> list[tuple[str, Kept]]:
         return await self._inner.entries(limit)
 
     async def close(self) -> None:

@@ -4,7 +4,7 @@ in the caller's budget (language.md, section 6: `provide`)."""
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from copy import copy
 from typing import Any, Self
 
@@ -16,10 +16,10 @@ from ael.run.events import StoreChanged
 from ael.run.frame import RunFrame
 from ael.run.gate import bad_arguments, permission
 from ael.run.permission import Rights
-from ael.run.ports import StorePort
+from ael.run.ports import Kept, Origin, StorePort
 from ael.run.run import Run
 from ael.run.scope import Scope
-from ael.run.step import Step
+from ael.run.step import Step, ordered
 from ael.run.tool import DEPTH, size_limit, time_limit
 from ael.run.world import World
 from ael.types.fault import Fault, FaultKind, Uncertain
@@ -182,11 +182,12 @@ class StorePlan(Serving):
         self._entries = world.codecs.limits.entries
 
     def body(self, scope: Scope, path: str, depth: int, step: Step, arguments: dict[str, object]) -> Coroutine[Any, Any, object]:
-        return self._act(scope.run, path, step, arguments)
+        return self._act(scope, path, step, arguments)
 
-    async def _act(self, run: Run, path: str, step: Step, arguments: dict[str, object]) -> object:
+    async def _act(self, scope: Scope, path: str, step: Step, arguments: dict[str, object]) -> object:
         if self._port is None:
             raise Fault(FaultKind.UNAVAILABLE, f"the store of `{self.short}` is bound to nothing", final=True)
+        run = scope.run
         port = self._port.of(run.tenant)
         key = str(arguments.get("key", ""))
         # A body that is tried again may write something else in the same place: only the same write again is left out.
@@ -194,14 +195,22 @@ class StorePlan(Serving):
         match self._operation:
             case "get":
                 found = await port.get(key)
-                return None if found is None else self._decoded(key, found)
+                if found is None:
+                    return None
+                self._came(scope, step, (found,))
+                return self._decoded(key, found.value)
             case "has":
-                return await port.get(key) is not None
+                found = await port.get(key)
+                self._came(scope, step, () if found is None else (found,))
+                return found is not None
             case "put":
-                await port.put(key, self._codec.encode(arguments.get("value")), token)
+                origin = Origin(ordered(scope.seen), f"{run.id}/{step.path}")
+                await port.put(key, self._codec.encode(arguments.get("value")), token, origin)
                 self._tell(run, path, key)
                 return None
             case "remove":
+                found = await port.get(key)
+                self._came(scope, step, () if found is None else (found,))
                 was_there = await port.remove(key, token)
                 if was_there:
                     self._tell(run, path, key)
@@ -212,7 +221,17 @@ class StorePlan(Serving):
                     raise Fault(
                         FaultKind.TOO_LARGE, f"`{self.short}` has more than the {self._entries:,} entries that a map may have"
                     )
-                return {name: self._decoded(name, value) for name, value in rows}
+                self._came(scope, step, [kept for _, kept in rows])
+                return {name: self._decoded(name, kept.value) for name, kept in rows}
+
+    def _came(self, scope: Scope, step: Step, found: Sequence[Kept]) -> None:
+        """What was read has where it came from, whichever run wrote it; where nobody said so, it counts as outside data."""
+        unknown = f"store:{self.short.rpartition('.')[0]}"
+        sources = {one for kept in found for one in ((unknown,) if kept.origin is None else kept.origin.sources)}
+        if not sources <= scope.seen:
+            scope.seen |= sources
+        places = dict.fromkeys([kept.origin.written for kept in found if kept.origin is not None])
+        step.derived += tuple(places)[:_PLACES]
 
     def _tell(self, run: Run, path: str, key: str) -> None:
         if run.listening:
@@ -228,6 +247,8 @@ class StorePlan(Serving):
             ) from None
 
 
+_PLACES = 16
+"""Places of writing that a read says it derives from."""
 _AGAIN = 0.05
 """Seconds after which a call that found no room may come again."""
 _ENTRIES_BYTES = 64 * 1024 * 1024

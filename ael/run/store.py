@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sqlite3
 import threading
 import time
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from ael.project.tenants import DEFAULT_TENANT
+from ael.run.ports import Kept, Origin
 from ael.types.canonical import encode
 from ael.types.fault import Fault, FaultKind
 from ael.types.json import read
@@ -26,7 +28,7 @@ _PAUSE = 0.005
 _TOKENS = 100_000
 """Tokens that a store remembers; the oldest go first."""
 _TABLES = (
-    "entry (store TEXT, key TEXT, value BLOB NOT NULL, PRIMARY KEY (store, key))",
+    "entry (store TEXT, key TEXT, value BLOB NOT NULL, origin TEXT, PRIMARY KEY (store, key))",
     "token (store TEXT, token TEXT, result INTEGER NOT NULL, PRIMARY KEY (store, token))",
 )
 _LIMITS = Limits(string_bytes=1 << 30, entries=1 << 30, depth=128, model_output=1 << 30)
@@ -37,19 +39,19 @@ class MemoryStore:
 
     def __init__(self) -> None:
         self._tenants: dict[str, MemoryStore] = {}
-        self._values: dict[str, bytes] = {}
+        self._values: dict[str, tuple[bytes, Origin | None]] = {}
         self._tokens: OrderedDict[str, bool] = OrderedDict()
 
     def of(self, tenant: str) -> MemoryStore:
         return self if tenant == DEFAULT_TENANT else self._tenants.setdefault(tenant, MemoryStore())
 
-    async def get(self, key: str) -> object | None:
-        text = self._values.get(key)
-        return None if text is None else _read(text)
+    async def get(self, key: str) -> Kept | None:
+        kept = self._values.get(key)
+        return None if kept is None else Kept(_read(kept[0]), kept[1])
 
-    async def put(self, key: str, value: object, token: str) -> None:
+    async def put(self, key: str, value: object, token: str, origin: Origin | None = None) -> None:
         if token not in self._tokens:
-            self._values[key] = encode(value)
+            self._values[key] = encode(value), origin
             self._remember(token, True)
 
     async def remove(self, key: str, token: str) -> bool:
@@ -59,9 +61,9 @@ class MemoryStore:
             self._remember(token, known)
         return known
 
-    async def entries(self, limit: int) -> list[tuple[str, object]]:
+    async def entries(self, limit: int) -> list[tuple[str, Kept]]:
         chosen = sorted(self._values)[:limit]
-        return [(key, _read(self._values[key])) for key in chosen]
+        return [(key, Kept(_read(text), origin)) for key in chosen for text, origin in (self._values[key],)]
 
     async def close(self) -> None:
         """Nothing is held."""
@@ -90,18 +92,19 @@ class SqliteStore:
         part._name = f"{tenant}:{self._name}"
         return part
 
-    async def get(self, key: str) -> object | None:
-        row = await self._file.do(
-            lambda db: db.execute("SELECT value FROM entry WHERE store = ? AND key = ?", (self._name, key)).fetchone()
-        )
-        return None if row is None else _read(row[0])
+    async def get(self, key: str) -> Kept | None:
+        query = "SELECT value, origin FROM entry WHERE store = ? AND key = ?"
+        row = await self._file.do(lambda db: db.execute(query, (self._name, key)).fetchone())
+        return None if row is None else Kept(_read(row[0]), _origin(row[1]))
 
-    async def put(self, key: str, value: object, token: str) -> None:
+    async def put(self, key: str, value: object, token: str, origin: Origin | None = None) -> None:
         text = encode(value)
+        told = None if origin is None else json.dumps(origin, separators=(",", ":"))
 
         def write(db: sqlite3.Connection) -> None:
             if self._once(db, token) is None:
-                db.execute("INSERT OR REPLACE INTO entry (store, key, value) VALUES (?, ?, ?)", (self._name, key, text))
+                row = (self._name, key, text, told)
+                db.execute("INSERT OR REPLACE INTO entry (store, key, value, origin) VALUES (?, ?, ?, ?)", row)
                 db.execute("INSERT INTO token (store, token, result) VALUES (?, ?, 1)", (self._name, token))
 
         await self._file.do(partial(_transaction, write))
@@ -116,10 +119,10 @@ class SqliteStore:
 
         return await self._file.do(partial(_transaction, write))
 
-    async def entries(self, limit: int) -> list[tuple[str, object]]:
-        query = "SELECT key, value FROM entry WHERE store = ? ORDER BY key LIMIT ?"
+    async def entries(self, limit: int) -> list[tuple[str, Kept]]:
+        query = "SELECT key, value, origin FROM entry WHERE store = ? ORDER BY key LIMIT ?"
         rows = await self._file.do(lambda db: db.execute(query, (self._name, limit)).fetchall())
-        return [(key, _read(value)) for key, value in rows]
+        return [(key, Kept(_read(value), _origin(origin))) for key, value, origin in rows]
 
     async def close(self) -> None:
         """Close the file, after what is under way."""
@@ -174,6 +177,7 @@ class _File:
             db.execute("PRAGMA synchronous = FULL")
             for table in _TABLES:
                 db.execute(f"CREATE TABLE IF NOT EXISTS {table} WITHOUT ROWID")
+            self._with_origin(db)
         except sqlite3.Error:
             db.close()
             raise
@@ -191,6 +195,17 @@ class _File:
                     raise
                 time.sleep(_PAUSE)
 
+    @staticmethod
+    def _with_origin(db: sqlite3.Connection) -> None:
+        """A file of a version that kept no origins gets a place for them. What is in it has none, and what that version writes has none."""
+        if any(column[1] == "origin" for column in db.execute("PRAGMA table_info(entry)")):
+            return
+        try:
+            db.execute("ALTER TABLE entry ADD COLUMN origin TEXT")
+        except sqlite3.OperationalError as error:
+            if "duplicate column" not in str(error):  # another connection was first
+                raise
+
     def _disconnect(self) -> None:
         if self._connection is not None:
             self._connection.close()
@@ -206,6 +221,17 @@ def _transaction(work: Callable[[sqlite3.Connection], T], db: sqlite3.Connection
         raise
     db.execute("COMMIT")
     return result
+
+
+def _origin(text: object) -> Origin | None:
+    """What `put` wrote; None for what it did not write."""
+    try:
+        sources, written = json.loads(text) if isinstance(text, str) else (None, "")
+    except ValueError:
+        return None
+    if not isinstance(sources, list) or not isinstance(written, str):
+        return None
+    return Origin(tuple([str(source) for source in sources]), written)
 
 
 def _read(text: bytes) -> object:

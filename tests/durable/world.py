@@ -24,7 +24,7 @@ from ael.journal.writer import BATCH, Connection, Database
 from ael.run.bindings import Bindings, BoundModel, Options
 from ael.run.engine import Engine
 from ael.run.outcome import Outcome, Suspended, Value
-from ael.run.ports import CallContext, ModelTurn, Opaque
+from ael.run.ports import CallContext, Kept, ModelTurn, Opaque, Origin
 from ael.run.store import MemoryStore
 from tests.durable.programs import EXTERNS, UNREPEATABLE, Program
 from tests.journal.places import Place
@@ -73,9 +73,9 @@ class Outside:
             case _:
                 self.again.append(told[0])
 
-    async def put(self, key: str, value: object, token: str) -> None:
+    async def put(self, key: str, value: object, token: str, origin: Origin | None) -> None:
         """The store of the program takes a value, once for a token."""
-        await self.kept.put(key, value, token)
+        await self.kept.put(key, value, token, origin)
 
     def live_on(self) -> None:
         """No process dies any more."""
@@ -190,15 +190,15 @@ class _Store(MemoryStore):
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
 
-    async def get(self, key: str) -> object | None:
+    async def get(self, key: str) -> Kept | None:
         life = self._stage.living
         await life.alive()
         return await life.outside.kept.get(key)
 
-    async def put(self, key: str, value: object, token: str) -> None:
+    async def put(self, key: str, value: object, token: str, origin: Origin | None = None) -> None:
         life = self._stage.living
         await life.alive()
-        await life.outside.put(key, value, token)
+        await life.outside.put(key, value, token, origin)
         await life.acted()
 
 

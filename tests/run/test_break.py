@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ael.run.ports import Decision
+from ael.run.ports import Decision, Kept
 from ael.run.store import SqliteStore
 from tests.programs import open_files
 from tests.run.fakes import FakeApprover
@@ -151,7 +151,7 @@ def test_stores_that_share_a_file_may_open_it_at_once(tmp_path: Path, monkeypatc
         await store.close()
         return found
 
-    assert asyncio.run(opens()) == "v"
+    assert asyncio.run(opens()) == Kept("v", None)
     assert Reluctant.refusals == 0
 
 

@@ -15,6 +15,7 @@ from ael.journal.memory import MemoryJournal
 from ael.run.bindings import Options
 from ael.run.events import Logged
 from ael.run.permission import Layer
+from ael.run.ports import Kept, Origin
 from ael.run.store import MemoryStore, SqliteStore
 from ael.types.fault import Failure, Fault, FaultKind
 from ael.types.signature import Repeat
@@ -175,13 +176,14 @@ def test_a_store_keeps_values_by_key_and_writes_once_for_a_token(kind: str, tmp_
         await port.put("b", {"n": 1}, "t1")
         await port.put("a", [1, "x", None], "t2")
         await port.put("a", "again", "t2")
-        assert await port.get("a") == [1, "x", None]
-        assert await port.entries(10) == [("a", [1, "x", None]), ("b", {"n": 1})]
-        assert await port.entries(1) == [("a", [1, "x", None])]
+        first, second = Kept([1, "x", None], None), Kept({"n": 1}, None)
+        assert await port.get("a") == first
+        assert await port.entries(10) == [("a", first), ("b", second)]
+        assert await port.entries(1) == [("a", first)]
         assert await port.remove("a", "t3") is True
         await port.put("a", "new", "t4")
         assert await port.remove("a", "t3") is True, "the same removal again tells what it did, and does nothing"
-        assert await port.get("a") == "new"
+        assert await port.get("a") == Kept("new", None)
         assert await port.remove("zz", "t5") is False
         await port.close()
         await port.close()
@@ -257,9 +259,9 @@ def test_a_put_replayed_or_sent_again_acts_once() -> None:
     class Counting(MemoryStore):
         puts = 0
 
-        async def put(self, key: str, value: object, token: str) -> None:
+        async def put(self, key: str, value: object, token: str, origin: Origin | None = None) -> None:
             self.puts += 1
-            await super().put(key, value, token)
+            await super().put(key, value, token, origin)
 
     port, journal = Counting(), MemoryJournal()
 
