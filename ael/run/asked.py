@@ -120,7 +120,8 @@ def model_turn(turn: Mapping[str, object], spec: ConversationSpec, provide: str,
 
 def used(told: Mapping[str, int]) -> Usage:
     """A `std/model.Usage`."""
-    return Usage(told["input"], told["cache_read"], told["cache_write"], told["output"], told["reasoning"])
+    at = told.get
+    return Usage(at("input", 0), at("cache_read", 0), at("cache_write", 0), at("output", 0), at("reasoning", 0))
 
 
 def outgoing(value: object) -> object:

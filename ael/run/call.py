@@ -165,7 +165,7 @@ class CallPlan:
             step.fail(error, taint)
             scope.note(step.path, taint)
             if isinstance(error, Uncertain):
-                run.uncertain.add((self.name, digest(arguments)))
+                run.uncertain.setdefault((self.name, digest(arguments)), step.path)
             if span is not None:
                 span.end(outcome_word(error), taint, {"arguments": arguments, "error": describe(error)}, key=step.key)
             raise
@@ -206,7 +206,7 @@ class CallPlan:
         """The recorded ending of a call whose effect is unknown; remembered, so that the same act planned anew needs a person."""
         found = Uncertain(step.key, self.short, step.path, why=why)
         step.fail(found)
-        step.run.uncertain.add((self.name, digest(arguments)))
+        step.run.uncertain.setdefault((self.name, digest(arguments)), step.path)
         return found
 
     def _replayed(self, step: Step, known: Entry, arguments: dict[str, object]) -> BaseException:
@@ -214,7 +214,7 @@ class CallPlan:
         run = step.run
         error = error_of(known)
         if isinstance(error, Uncertain):
-            run.uncertain.add((self.name, digest(arguments)))
+            run.uncertain.setdefault((self.name, digest(arguments)), step.path)
         stopped = given_up(known)
         if stopped is not None and isinstance(error, Uncertain):
             run.lost.append(error)
@@ -229,7 +229,7 @@ class CallPlan:
             if self.repeat.can_be_uncertain and step.sent is not False:
                 lost = Uncertain(step.key, self.short, step.path, why="it was given up while it ran")
                 step.give_up(lost, limit)
-                scope.run.uncertain.add((self.name, digest(arguments)))
+                scope.run.uncertain.setdefault((self.name, digest(arguments)), step.path)
                 scope.run.lost.append(lost)
                 outcome = "uncertain"
             else:

@@ -257,8 +257,10 @@ def within(scope: Scope, span: OpenSpan | None = None) -> Scope:
 def left_behind(scope: Scope, inner: Scope, path: str) -> None:
     """A connector's call at `path` has ended, however: what it saw counts, and what it left open is a matter of whoever called it."""
     scope.seen |= inner.seen
-    lost = scope.run.lost
-    lost[:] = [one for one in lost if not one.step.startswith(f"{path}/")]
+    inside, lost, uncertain = f"{path}/", scope.run.lost, scope.run.uncertain
+    lost[:] = [one for one in lost if not one.step.startswith(inside)]
+    for act in [act for act, place in uncertain.items() if place.startswith(inside)]:
+        del uncertain[act]
 
 
 def kept_at(scope: Scope, path: str) -> Mapping[str, object] | None:

@@ -123,7 +123,8 @@ class Run:
         self.overrides: dict[str, ModelProvider] = {}
         self.calls: dict[str, int] = {}
         self.attached: set[str] = set()
-        self.uncertain: set[tuple[str, str]] = set()
+        self.uncertain: dict[tuple[str, str], str] = {}
+        """The calls of which nobody knows what became: name and digest of the arguments, with the place of the first."""
         self.lost: list[Uncertain] = []
         self.draining = False
         """Whether the run is to be given up where its next effect would begin, for another worker to go on."""
