@@ -65,10 +65,15 @@ def fitting(question: Question, decision: Decision) -> Decision:
     given = decision.arguments
     if not given and _yes_or_no(question):
         given = {ANSWER: True}
-    problem = misfit(question, given or {})
+    problem = _misfit(question, given or {})
     if problem is not None:
         return Decision(False, NOBODY, problem)
     return replace(decision, arguments=dict(given or {}))
+
+
+def _misfit(question: Question, given: Mapping[str, object]) -> str | None:
+    more = sorted(given.keys() - {ANSWER})
+    return f"the answer has a field `{more[0][:80]}` that nobody asked for" if more else misfit(question, given)
 
 
 def question_in(value: Mapping[str, object]) -> Question | None:
