@@ -21,6 +21,8 @@ from ael.types.fault import Failure, Fault, FaultKind
 
 _OUTPUT = 16_000
 _SHELL = "/bin/sh"
+_SYSTEM = "/usr/local/bin:/usr/bin:/bin"
+"""Where a program is looked for first: what the sandbox shows of the system."""
 
 
 def natives(world: World) -> Functions:
@@ -188,7 +190,10 @@ class Code:
         """Run in the sandbox, with the workspace as all that it may write. Raises `Fault` (Unavailable)."""
         limits = Limits(time=commands.time, cpu=commands.time, output=_OUTPUT)
         try:
-            return await run(Command(root=space.root, argv=argv, limits=limits, writable=space.write))
+            read = tuple(Path(folder) for folder in commands.read)
+            return await run(
+                Command(space.root, argv, limits=limits, read=read, writable=space.write, sandboxed=commands.sandbox)
+            )
         except (Unavailable, NotStarted) as error:
             raise Fault(FaultKind.UNAVAILABLE, str(error), final=True) from None
 
@@ -201,7 +206,7 @@ def _told(done: Finished) -> dict[str, object]:
 
 def _program(space: Workspace, name: str) -> str:
     """The program that a deployment's command begins with: none of the workspace, which an agent writes."""
-    found = shutil.which(name)
+    found = shutil.which(name, path=_SYSTEM) or shutil.which(name)
     path = None if found is None else Path(found).absolute()
     if path is None or path.resolve().is_relative_to(space.root):
         raise Fault(FaultKind.UNAVAILABLE, f"there is no program `{name}` outside of the workspace", final=True)

@@ -74,7 +74,7 @@ def refused(name: str, allowed: Collection[str] = ()) -> str | None:
     if len(name.encode("utf-8", "surrogateescape")) > MAX_NAME:
         return f"a part of it is longer than {MAX_NAME} bytes"
     found = folded(name)
-    if found in ("", ".", ".."):
+    if not found.strip(" ."):
         return "a part of it is only dots, blanks or characters that nobody sees"
     if found.endswith(TEMPORARY):
         return f"a name that ends in `{TEMPORARY}` is a file that is being written"

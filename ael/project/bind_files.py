@@ -14,7 +14,7 @@ from ael.syntax import nodes as n
 FILES_FORM = 'it is written `files = folder("./workspace", write: true)`'
 CODE_FORM = 'it is written `code = commands(test: ["python3", "-m", "unittest"], after_edit: true, shell: true, time: 60s)`'
 _FILES = ("write", "allow", "limit")
-_CODE = ("test", "after_edit", "shell", "time")
+_CODE = ("test", "after_edit", "shell", "time", "read", "sandbox")
 _LEAST, _MOST = 1, 64 << 20
 _LONGEST = timedelta(hours=1)
 
@@ -35,12 +35,16 @@ class FilesBinding:
 @dataclass(frozen=True)
 class CodeBinding:
     """What `std/code` may run in the folder of `files`. `test`: the command of the tests, empty for none; `after_edit`: whether each
-    edit is followed by them; `shell`: whether there is a shell; `time`: the longest that a command may take, in milliseconds."""
+    edit is followed by them; `shell`: whether there is a shell; `time`: the longest that a command may take, in milliseconds. `read`:
+    absolute folders that commands may read beside the project and the system's programs. `sandbox=False`: the deployment says in so many
+    words that it does without one."""
 
     test: tuple[str, ...] = ()
     after_edit: bool = True
     shell: bool = False
     time: int = 60_000
+    read: tuple[str, ...] = ()
+    sandbox: bool = True
 
 
 def files(state: State, binding: n.Binding) -> None:
@@ -72,11 +76,16 @@ def code(state: State, binding: n.Binding) -> None:
     time = found.named.get("time", timedelta(minutes=1))
     if not isinstance(time, timedelta) or not timedelta(0) < time <= _LONGEST:
         raise Wrong("AEL0814", "`time` is a duration of at most an hour, such as `60s`", argument(node, "time"), CODE_FORM)
+    read = _texts(found, "read", node, CODE_FORM)
+    if not all(one.startswith("/") for one in read):
+        raise Wrong("AEL0814", "`read` is a list of absolute paths of folders", argument(node, "read"), CODE_FORM)
     state.natives["code"] = CodeBinding(
         test,
         _bool(found, "after_edit", True, node, CODE_FORM),
         _bool(found, "shell", False, node, CODE_FORM),
         time // timedelta(milliseconds=1),
+        read,
+        _bool(found, "sandbox", True, node, CODE_FORM),
     )
 
 
