@@ -82,7 +82,7 @@ def program(library: Library, name: str, example: str) -> str:
     lines = example.split("\n")
     own = [line for line in lines if line.startswith("use ")]
     body = "\n".join(f"  {line}" if line else "" for line in lines if not line.startswith("use ")).strip("\n")
-    words = set(re.findall(r"\w+", body))
+    words = set(re.findall(r"(?<!(?<!\.)\.)\b\w+", body))  # `xs.map(…)` is the method, not what the module calls `map`
     used = sorted((word for word in library.names if word in words), key=lambda word: (not word[0].isupper(), word))
     if used:
         own.insert(0, f"use {library.name}.{{{', '.join(used)}}}")
