@@ -119,16 +119,26 @@ def test_no_text_takes_long(text: str) -> None:
     tokens(text)
 
 
-@given(st.text(alphabet=" .\nab\u3002", max_size=2_000), st.integers(1, 100), st.integers(0, 60))
-def test_pieces_cover_the_text_in_order_and_are_small(text: str, size: int, overlap: int) -> None:
+@given(st.lists(st.sampled_from([" ", "\n", "\n\n", ". ", "! ", "   "]), max_size=300), st.integers(20, 100), st.integers(0, 60))
+def test_pieces_have_all_words_in_order_and_are_small(between: list[str], size: int, overlap: int) -> None:
+    text = "".join(f"w{at}{mark}" for at, mark in enumerate(between))
     found = chunks(text, size, overlap)
     assert all(0 < len(piece) <= size and piece == piece.strip() for piece in found)
-    at = 0
+    next_word = 0
     for piece in found:
-        start = text.index(piece, max(0, at - size - overlap) if at else 0)
-        assert not text[at:start].strip()
-        at = max(at, start + len(piece))
-    assert not text[at:].strip()
+        words = [int(word.strip(".!")[1:]) for word in piece.split()]
+        assert words == list(range(words[0], words[0] + len(words)))
+        assert words[0] <= next_word <= words[-1]
+        next_word = words[-1] + 1
+    assert next_word == len(between)
+
+
+@given(st.text(alphabet=" .\nab\u3002", max_size=500), st.integers(1, 100), st.integers(0, 60))
+def test_any_text_comes_to_an_end(text: str, size: int, overlap: int) -> None:
+    found = chunks(text, size, overlap)
+    assert all(0 < len(piece) <= max(size, 1) and piece in text for piece in found)
+    if overlap == 0:
+        assert "".join("".join(found).split()) == "".join(text.split())
 
 
 def test_pieces_end_at_paragraphs_then_sentences_then_words() -> None:

@@ -30,11 +30,11 @@ _ROLES += "|function_results|invoke|instructions?|system_prompt|prompt|admin|imp
 _BLOCKS = re.compile(r"<!--|<(script|style|template|noscript|iframe|object)\b[^<>]{0,2000}>", re.IGNORECASE)
 """Where something begins that a reader is not shown: a comment of HTML or XML, or an element."""
 _MARKUP = (
-    # Tags that are named after the parts of a conversation.
-    re.compile(rf"</?\s{{0,20}}(?:[a-z]{{1,20}}:)?(?:{_ROLES})\b[^<>]{{0,2000}}>", re.IGNORECASE),
     # The special tokens of models' templates.
     re.compile(r"<\|[^<>|\n]{1,64}\|>|\[/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\]|<</?SYS>>|</?s>"),
     re.compile("<\uff5c[^<>\n]{1,64}\uff5c>|<(?:start|end)_of_turn>|<(?:bos|eos|unk|pad)>"),
+    # Tags that are named after the parts of a conversation.
+    re.compile(rf"<\s{{0,20}}/?\s{{0,20}}(?:[a-z]{{1,20}}:)?(?:{_ROLES})\b[^<>]{{0,2000}}>", re.IGNORECASE),
 )
 
 _KEY = r"(?<![A-Za-z0-9])"
@@ -54,7 +54,7 @@ _URL = re.compile(r"\b([a-z][a-z0-9+.-]{1,20}://)[^\s/@:?#]{0,256}:[^\s/@]{1,256
 _HEADER = re.compile(r"(?i)\b(authorization\s{0,5}[:=]\s{0,5}(?:bearer|basic|token)\s{1,5})[A-Za-z0-9._~+/=-]{8,4000}")
 _NAMED = re.compile(
     r"(?i)((?:password|passwd|passphrase|secret|api[_ -]?key|access[_ -]?key|private[_ -]?key|auth[_ -]?token|access[_ -]?token)"
-    r"[\"']?\s{0,5}[:=]\s{0,5}[\"']?)(?=[^\s\"',;<>]{0,512}[0-9])(?!\*{3})[^\s\"',;<>]{8,512}"
+    r"[\"']?\s{0,5}[:=]\s{0,5}[\"']?)(?=[^\s\"',;<>]{0,128}[0-9])(?!\*{3})[^\s\"',;<>]{8,512}"
 )
 
 _WORD = re.compile(r"\w+")
@@ -158,7 +158,8 @@ def _start(text: str, stop: int, overlap: int) -> int:
         found = text.find(mark, least, stop)
         if 0 <= found < stop - 1:
             return found + 1
-    return least
+    # What holds the end of one word has nothing to repeat; what holds no blank is of a script without any.
+    return stop if any(mark in text[least:stop] for mark in "\n ") else least
 
 
 def alike(a: str, b: str) -> float:
