@@ -106,7 +106,7 @@ def test_threads_count_too(box: Box) -> None:
 
 
 def test_the_kernel_bounds_processes_too(box: Box) -> None:
-    """Between two looks of the supervisor there are no thousands of them, whoever runs AEL: the kernel's limit for a user does not bind root."""
+    """Between two looks of the supervisor there are no thousands of them, whoever runs AEL: the limit of a user does not bind root."""
     told = box.says("""
         import resource
         print(open("/proc/sys/kernel/pid_max").read().strip(), *resource.getrlimit(resource.RLIMIT_NPROC))
