@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
-import html
-import re
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ael.lower.natives.html import title as title_of
+from ael.lower.natives.html import to_markdown
 from ael.natives.http import (
     TEMPORARY,
     failure_of,
@@ -21,7 +21,6 @@ from ael.natives.http import (
     secret_for,
     unreadable,
 )  # fmt: skip
-from ael.natives.markdown import to_markdown
 from ael.natives.search import found_in, question
 from ael.natives.text import NotText, media_type, text_in
 from ael.natives.world import Functions, World
@@ -36,7 +35,6 @@ from ael.types.fault import Failure, Fault, FaultKind
 
 ACCEPT = "text/html, application/xhtml+xml, text/markdown, text/plain;q=0.9, application/json;q=0.8, */*;q=0.1"
 UNBOUND = 'this deployment says nothing of the web: `web = search("https://…", key: secret("…"))`, or `web = pages(hosts: ["…"])`'
-_TITLE = re.compile(r"<title[^>]{0,200}>([^<]{0,2000})</title", re.IGNORECASE)
 _SEARCH_BYTES = 1 << 20
 _MAX_TITLE = 500
 _LEAST, _MOST = 500, 100_000
@@ -131,7 +129,7 @@ class Web:
                 said = text_in(found.body, content, lenient=True)
                 # Long pages take their time: others go on meanwhile.
                 text = await asyncio.to_thread(to_markdown, said, where)
-                title = _title(said)
+                title = (title_of(said) or "")[:_MAX_TITLE]
             elif media == "" or media.startswith("text/") or media.endswith(("json", "xml")):
                 text, title = text_in(found.body, content, lenient=media != ""), ""
             else:
@@ -174,11 +172,6 @@ def part_of(text: str, start: int, most: int) -> dict[str, object]:
             break
     marker = f"\n\n[… cut here: {total - end:,} of {total:,} characters follow; go on with start: {end}]"
     return {"text": text[start:end] + marker, "start": start, "next": end, "total": total}
-
-
-def _title(page: str) -> str:
-    found = _TITLE.search(page[:100_000])
-    return "" if found is None else " ".join(html.unescape(found[1]).split())[:_MAX_TITLE]
 
 
 def _refused(found: Visited) -> Failure | Fault:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -29,7 +30,7 @@ class World:
         self.handlers = handlers
         self.asked: dict[str, list[Asked]] = {name: [] for name in handlers}
         self.places: dict[str, str] = {}
-        self.requests: list[Any] = []
+        self.requests: Any = []
 
     def run(
         self,
@@ -62,11 +63,12 @@ class World:
             ports = "\n".join(f'host "127.0.0.1:{server.port}"' for server in servers.values())
             places = self.places = {"ports": ports, **{name: server.url for name, server in servers.items()}}
             texts = {"main.ael": _filled(main, places), "pack.ael": 'pack p { version "0.1.0" }\n', **files}
+            (self.folder / "deploy.ael").unlink(missing_ok=True)
             if deploy:
                 texts["deploy.ael"] = _filled(deploy, places)
             opened, bag = open_files(self.folder, texts)
             assert opened is not None, "\n".join(rendered(d, self.folder) for d in bag.sorted())
-            provider = ScriptedProvider(parse_script(script or []), keep_requests=True)
+            provider = ScriptedProvider(parse_script(json.loads(_filled(json.dumps(script or []), places))), keep_requests=True)
             self.requests = provider.requests
             models = {name: BoundModel(provider, "script", {}, None) for name in opened.program.models}
             given = {name: _filled(one, places) if isinstance(one, str) else one for name, one in values.items()}

@@ -1,9 +1,0 @@
-"""HTML as Markdown."""
-
-from __future__ import annotations
-
-import re
-
-
-def to_markdown(page: str, base: str) -> str:
-    return re.sub(r"<[^>]*>", "", page)
