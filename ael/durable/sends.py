@@ -18,6 +18,8 @@ from ael.journal.durable import HeldRun
 from ael.journal.entry import Entry, Header, Kind, State
 from ael.models.wrapped import WrappedConversation, WrappedProvider
 from ael.run.bindings import Bindings
+from ael.run.carrier import ConnectedService
+from ael.run.connector import ConnectedModel
 from ael.run.placement import PlacedAnswer, PlacedCall, Placement
 from ael.run.ports import (
     CallContext,
@@ -73,14 +75,20 @@ class Sends:
         """The same world, where everything that goes out is noted."""
         providers: dict[int, ModelProvider] = {}
         for model in bindings.models.values():
-            providers.setdefault(id(model.provider), _Provider(model.provider, self, self._asking))
+            # What is code of the program sends nothing itself: what it calls does, and that is noted.
+            own = isinstance(model.provider, ConnectedModel)
+            noted = model.provider if own else _Provider(model.provider, self, self._asking)
+            providers.setdefault(id(model.provider), noted)
         return replace(
             bindings,
             models={name: replace(model, provider=providers[id(model.provider)]) for name, model in bindings.models.items()},
             externs={name: _extern(name, function, self) for name, function in bindings.externs.items()},
             stores={name: _Store(store, name, self) for name, store in bindings.stores.items()},
             servers={name: _Server(server, self) for name, server in bindings.servers.items()},
-            placements={name: _Placement(one, self) for name, one in bindings.placements.items()},
+            placements={
+                name: one if isinstance(one, ConnectedService) else _Placement(one, self)
+                for name, one in bindings.placements.items()
+            },
         )
 
 
