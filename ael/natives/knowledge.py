@@ -43,10 +43,12 @@ def natives(world: World) -> Functions:
 
     async def put(document: Mapping[str, object], passages: list[str], *, call: CallContext) -> object:
         made = Document(**{name: document[name] for name in Document._fields})  # type: ignore[arg-type]  # decoded by its type
-        return await worker.do(lambda base: base.put(call.tenant, made, passages, call.key))
+        # A body that is tried again may write something else under the same key: only the same write again is left out.
+        token = f"{call.key}-{made.digest().hex()[:16]}-{made.version}-{made.id}"
+        return await worker.do(lambda base: base.put(call.tenant, made, passages, token))
 
     async def remove(id: str, *, call: CallContext) -> object:
-        return await worker.do(lambda base: base.remove(call.tenant, id, call.key))
+        return await worker.do(lambda base: base.remove(call.tenant, id, f"{call.key}-{id}"))
 
     return {"search": search, "get": get, "put": put, "remove": remove}
 
