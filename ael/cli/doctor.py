@@ -15,6 +15,7 @@ from pathlib import Path
 from ael import __version__
 from ael.diagnostics.diagnostic import Bag
 from ael.models.registry import PROVIDERS
+from ael.natives.sandbox import layers
 from ael.project.load import entry_file
 from ael.project.program import check_paths
 from ael.project.servers import DeclaredServer, Servers, open_servers
@@ -30,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Look, and print a line for each finding. Exit code 1 when something that AEL needs is missing."""
-    lines = [*_installation(), *_optional(), *_keys(), *_program(args.path), *_servers(args.path)]
+    lines = [*_installation(), *_optional(), *_sandbox(), *_keys(), *_program(args.path), *_servers(args.path)]
     for mark, text in lines:
         print(f"{mark:>4}  {text}")
     return 1 if any(mark == "FAIL" for mark, _ in lines) else 0
@@ -73,6 +74,16 @@ def _optional() -> list[tuple[str, str]]:
         there = all(find_spec(module) is not None for module in modules)
         found.append((_OK, f"{what}: there") if there else (_NO, f"{what}: `pip install 'ael-lang[{extra}]'` brings it"))
     return found
+
+
+def _sandbox() -> list[tuple[str, str]]:
+    """The walls around commands: one is built, and nothing is run in it."""
+    found = layers()
+    if found.missing:
+        return [(_NO, f"{found.missing}; `process = unsandboxed(…)` in a deployment does without one")]
+    landlock = f", Landlock {found.landlock}" if found.landlock else ""
+    counted = "by the kernel" if found.pids else "by counting"
+    return [(_OK, f"sandbox for commands: namespaces, system calls filtered{landlock}, number of processes bounded {counted}")]
 
 
 def _keys() -> list[tuple[str, str]]:
