@@ -13,7 +13,17 @@ from typing import TypeVar
 
 from ael.check.program import CheckedProgram
 from ael.diagnostics.diagnostic import Bag
-from ael.project import bind_edge, bind_model, bind_program, bind_runs, bind_service, bind_serving, bind_tenant, bind_world
+from ael.project import (
+    bind_connector,
+    bind_edge,
+    bind_model,
+    bind_program,
+    bind_runs,
+    bind_service,
+    bind_serving,
+    bind_tenant,
+    bind_world,
+)
 from ael.project.bind_model import PROVIDERS
 from ael.project.bind_state import ProgramState, ServerFacts, State, once
 from ael.project.deployment import Deployment
@@ -154,6 +164,7 @@ def bind(
                 bind_tenant.tenant(state, declaration)
     _read(state, module, {**WORLD, **PROGRAM})
     bind_service.settle(state)
+    bind_connector.settle(state)
     bind_edge.settle(state)
     bind_tenant.settle(state)
     bind_program.settle_allowed(state)
@@ -164,6 +175,7 @@ def bind(
 def bind_without(program: CheckedProgram, folder: Path, bag: Bag) -> Deployment:
     """The default, where there is no `deploy.ael`: it reaches the MCP servers whose address is a constant of the program."""
     state = _state(Source("deploy.ael", ""), program, bag, frozenset(), _NO_PINS)
+    bind_connector.settle(state)
     _settle(state, required=False)
     return _deployment(state, "default", folder)
 

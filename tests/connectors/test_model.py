@@ -76,7 +76,7 @@ def test_malformed_calls_go_back_to_it(tmp_path: Path) -> None:
     assert not looked_up(found)
 
 
-STOPS = [
+STOPS: list[tuple[dict[str, object], FaultKind, str]] = [
     ({"stop": "Refused", "detail": "no"}, FaultKind.MODEL_REFUSED, "no"),
     ({"stop": "Filtered"}, FaultKind.CONTENT_FILTERED, "filtered"),
     ({"stop": "Other", "detail": "paused"}, FaultKind.MALFORMED, "paused"),
@@ -88,7 +88,7 @@ STOPS = [
 
 
 @pytest.mark.feature("A11.5", "A3.8", "K32", "K33")
-@pytest.mark.parametrize(("given", "kind", "word"), STOPS, ids=[str(one[0]["stop"]) + str(len(one[0])) for one in STOPS])
+@pytest.mark.parametrize(("given", "kind", "word"), STOPS, ids=[f"{given['stop']}{len(given)}" for given, _, _ in STOPS])
 def test_each_stop_has_one_meaning(given: dict[str, object], kind: FaultKind, word: str, tmp_path: Path) -> None:
     found = ask(tmp_path, given, entry="answer")
     assert isinstance(found.outcome, Faulted)

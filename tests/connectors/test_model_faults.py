@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -143,7 +144,6 @@ def test_a_cancel_reaches_it(main: str, tmp_path: Path) -> None:
 @pytest.mark.feature("A11.5", "K34")
 def test_what_it_asks_to_wait_is_kept_to(tmp_path: Path) -> None:
     """A short wait is waited for, and uses up no other model."""
-    from datetime import timedelta
 
     found = ask(tmp_path, no_turn("Busy", retry_after=timedelta(milliseconds=30)), turn("now"), follow=True)
     assert isinstance(found.outcome, Value)

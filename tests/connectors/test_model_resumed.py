@@ -17,7 +17,7 @@ from ael.journal.memory import MemoryJournal
 from ael.run.bindings import Options
 from ael.run.outcome import Value
 from tests.cli.conftest import clean_environment
-from tests.connectors.asked import PACK, SHOP, Outside, call, opened_in, turn
+from tests.connectors.asked import PACK, SHOP, Given, Outside, call, opened_in, turn
 from tests.connectors.test_model_faults import ONCE
 from tests.programs import write
 
@@ -62,7 +62,11 @@ def test_killed_after_each_record(main: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("kept", range(1, 30))
 def test_a_run_goes_on_behind_what_is_recorded(kept: int, tmp_path: Path) -> None:
     """Cut after any number of records; the budget that is left and whether somebody follows may be another then."""
-    first = [turn(calls=[call("look_up", '{"id": "1"}')], stop="Calls"), {"text": "a", "next": "1"}, turn(final='{"text": "b"}')]
+    first: list[Given] = [
+        turn(calls=[call("look_up", '{"id": "1"}')], stop="Calls"),
+        {"text": "a", "next": "1"},
+        turn(final='{"text": "b"}'),
+    ]
     outside = Outside(list(first))
     host = open_host(opened_in(tmp_path), functions={"main.ask_there": outside.ask})
 

@@ -35,4 +35,5 @@ CODES: dict[str, str] = {
     "AEL0851": "processes over a store in memory",
     "AEL0852": "a placement without the packages that it needs",
     "AEL0855": "a run for nobody whom the deployment has",
+    "AEL0856": "a connector that needs itself",
 }
