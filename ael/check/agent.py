@@ -16,7 +16,7 @@ from ael.check.flow import Flow
 from ael.check.grant import granted
 from ael.check.permission import doc
 from ael.check.program import Local
-from ael.check.summary import ROUTE, TAINTED, Shared, Sink, Summary
+from ael.check.summary import CHOICE, ROUTE, TAINTED, Choice, Shared, Sink, Summary
 from ael.data import dataclass, field
 from ael.syntax import nodes as n
 from ael.types.agent import FINISH, START, AgentSpec
@@ -99,6 +99,7 @@ def follow(shared: Shared, draft: Draft, summary: Summary, given: dict[Local, in
     flow.env.update(given)
     start = next(iter(given.values()), 0)
     outputs = {name: local for name, at in tables.outputs.get(draft.node, {}).items() if (local := tables.locals.get(at))}
+    failing: dict[str, int] = {}
     for count in range(_PASSES):
         flow.widen = count == _PASSES - 1
         before = (dict(flow.env), summary.state())
@@ -109,6 +110,8 @@ def follow(shared: Shared, draft: Draft, summary: Summary, given: dict[Local, in
                 decided |= mask
                 if draft.strict:
                     flow.sink(mask, Sink(draft.scope.name, edge.condition, draft.symbol.name, ROUTE))
+                elif shared.acts is not None and mask:
+                    flow.pick(mask, Sink(draft.scope.name, edge.condition, tables.edges[edge].target, CHOICE), edge.condition)
         for edge in draft.node.edges:
             info = tables.edges[edge]
             masks = [flow.eval(argument) if argument is not None else 0 for argument in info.arguments]
@@ -126,11 +129,33 @@ def follow(shared: Shared, draft: Draft, summary: Summary, given: dict[Local, in
             target, local = shared.targets(info.target), outputs.get(edge.target.name.text)
             if target is None or local is None:
                 continue
+            errors, flow.errors = flow.errors, 0
             result = flow.apply(target, masks, list(info.arguments) or [None] * len(masks), edge.target)
+            failing[edge.target.name.text] = failing.get(edge.target.name.text, 0) | flow.errors
+            flow.errors |= errors
             if result & TAINTED and not any(mask & TAINTED for mask in masks):
                 flow.sources[edge.target] = info.target
             flow.join(local, result)
             flow.definitions.setdefault(local, edge.target)
         summary.errors |= flow.errors
+        if draft.strict:
+            _strict(shared, flow, draft, summary, failing)
         if (dict(flow.env), summary.state()) == before:
             return
+
+
+def _strict(shared: Shared, flow: Flow, draft: Draft, summary: Summary, failing: Mapping[str, int]) -> None:
+    """Neither does a declared error that outside data had a hand in decide an edge, nor outside data a call in one of the nodes.
+
+    A fault is the run time's own word, and `Uncertain` has to be met whatever it comes from.
+    """
+    scope, name = draft.scope, draft.symbol.name
+    for edge in draft.node.edges:
+        if any("." in error for error in scope.tables.edges[edge].spec.errors):
+            for source in edge.sources:
+                flow.sink(failing.get(source.text, 0), Sink(scope.name, edge.errors[0], name, ROUTE))
+    for at, sink in summary.picks.items():
+        summary.sinks.setdefault(at, Sink(sink.module, sink.node, name, ROUTE))
+    for one in summary.picked.values():
+        choice = Choice(one.sink.module, one.sink.node, name, CHOICE, one.sink.onward, one.sink.end.target)
+        shared.violations[one.sink.node, CHOICE] = (one.mask, choice, one.sink.module, one.source, one.name)

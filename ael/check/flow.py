@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ael.check.choosing import Choosing
 from ael.check.collect import ModuleScope
 from ael.check.effect import STORE_OPERATIONS
 from ael.check.program import CallInfo, Local, Meaning
-from ael.check.summary import TAINTED, Shared, Sink, Summary, Target
+from ael.check.summary import CHOICE, TAINTED, Shared, Sink, Summary, Target
 from ael.syntax import nodes as n
 
 _DEPTH = 120
@@ -22,7 +23,7 @@ _PASSES = 24
 """How often a body is gone through until nothing changes; after that everything that changes is tainted."""
 
 
-class Flow:
+class Flow(Choosing):
     """Follows the data through one body."""
 
     def __init__(self, shared: Shared, scope: ModuleScope, summary: Summary, unknown: int = 0) -> None:
@@ -44,6 +45,7 @@ class Flow:
         self.errors = 0
         self.returned = 0
         self.decided = 0
+        self.nothing_chosen()
         self.depth = 0
         self.again = False
         self.widen = False
@@ -55,6 +57,7 @@ class Flow:
         self.env.update(parameters)
         for count in range(_PASSES):
             self.again, self.read, self.bound, self.errors, self.returned, self.decided = False, set(), {}, 0, 0, 0
+            self.nothing_chosen()
             self.widen = count == _PASSES - 1
             self.summary.result |= self.eval(body) | self.returned
             self.summary.errors |= self.errors
@@ -78,7 +81,13 @@ class Flow:
         return found
 
     def _binary(self, node: n.Binary) -> int:
-        return self.eval(node.left) | self.eval(node.right)
+        left = self.eval(node.left)
+        if node.op not in _SHORT:
+            return left | self.eval(node.right)
+        before = self.choosing(left, node.left)
+        right = self.eval(node.right)
+        self.chosen, self.deciding = before
+        return left | right
 
     def _list(self, node: n.ListLit) -> int:
         found = 0
@@ -102,7 +111,10 @@ class Flow:
                 return self.bind(self.values[meaning], TAINTED)
             return self.local(meaning)
         if isinstance(meaning, Meaning):
-            return self.bind(node, TAINTED) if meaning.kind in ("function", "tool", "node", "agent") else 0
+            if meaning.kind not in ("function", "tool", "node", "agent"):
+                return 0
+            self.chosen_call(meaning.name, node)
+            return self.bind(node, TAINTED)
         return self.eval(node.target) if isinstance(node, n.FieldAccess) else self.unknown
 
     def local(self, local: Local) -> int:
@@ -153,9 +165,11 @@ class Flow:
             for parameter in node.parameters:
                 self.declare(parameter, mask)
             outer, self.returned = self.returned, self.lambdas.get(node, 0)
+            gone, skipped = self.gone, self.skipped
             found = self.returned | self.eval(node.body)
             found |= self.returned
             self.lambdas[node], self.returned = found, outer
+            self.gone, self.skipped = gone, skipped
             return found
         meaning = self.tables.resolved.get(node)
         target = self.shared.targets(meaning.name) if isinstance(meaning, Meaning) else None
@@ -211,6 +225,7 @@ class Flow:
     def _value(self, node: n.Call, masks: list[int], functions: list[tuple[int, n.Node]]) -> int:
         given = self._passed(masks, functions)
         function = self.function_of(node.callee)
+        self.chosen_value(function, node)
         if isinstance(function, n.Lambda):
             for parameter, mask in zip(function.parameters, masks, strict=False):
                 self.declare(parameter, mask)
@@ -224,6 +239,7 @@ class Flow:
         return given | self.eval(node.callee)
 
     def _to(self, node: n.Call, info: CallInfo, masks: list[int], functions: list[tuple[int, n.Node]]) -> int:
+        self.chosen_call(info.name, node)
         target = self.shared.targets(info.name)
         if target is None:
             given = self._passed(masks, functions)
@@ -236,6 +252,9 @@ class Flow:
                 given |= self.instantiate(summary.passes, masks) if summary is not None else TAINTED
             for at, function in functions:
                 masks[at] = self.bind(function, given)
+                for summary in target.summaries:
+                    if summary is not None and summary.chosen_values:
+                        self.given_value(function, self.instantiate(summary.chosen_values, masks), node)
                 if any(s is not None and s.passes & self._bit(at) for s in target.summaries):
                     masks[at] |= self.bind(function, given | masks[at])
         arguments = list(info.arguments)
@@ -275,6 +294,12 @@ class Flow:
                 if at < len(masks) and masks[at]:
                     argument = arguments[at]
                     self.sink(masks[at], Sink(self.module, argument or node, target.name, onward.end.parameter, onward))
+            for at, onward in summary.picks.items():
+                if at < len(masks) and masks[at]:
+                    decides: n.Node = arguments[at] or node
+                    self.pick(masks[at], Sink(self.module, decides, target.name, CHOICE, onward), decides)
+            for one in summary.picked.values():
+                self.picked(one)
             for store, mask in summary.stores.items():
                 self.write(store, self.instantiate(mask, masks))
             if summary.passes:
@@ -338,26 +363,31 @@ class Flow:
 
     def _if(self, node: n.If) -> int:
         condition = self.eval(node.condition)
-        before = self.decided
+        before, chosen = self.decided, self.choosing(condition, node.condition)
         self.decided |= condition
         found = condition | self.eval(node.then)
         if node.otherwise is not None:
             found |= self.eval(node.otherwise)
         self.decided = before
+        self.chosen, self.deciding = chosen
         return found
 
     def _match(self, node: n.Match) -> int:
-        return self._arms(self.eval(node.subject), node.arms)
+        return self._arms(self.eval(node.subject), node.arms, node.subject)
 
-    def _arms(self, subject: int, arms: tuple[n.Arm, ...]) -> int:
+    def _arms(self, subject: int, arms: tuple[n.Arm, ...], at: n.Node) -> int:
         before, found = self.decided, subject
+        chosen = self.choosing(subject, at)
         for arm in arms:
             self._pattern(arm.pattern, subject)
             if arm.guard is not None:
-                found |= self.eval(arm.guard)
+                guard = self.eval(arm.guard)
+                found |= guard
+                self.choosing(guard, arm.guard)
             self.decided = before | found
             found |= self.eval(arm.body)
         self.decided = before
+        self.chosen, self.deciding = chosen
         return found
 
     def _pattern(self, pattern: n.Pattern, mask: int) -> None:
@@ -369,7 +399,7 @@ class Flow:
         outer, self.errors = self.errors, 0
         found = self.eval(node.operand)
         errors, self.errors = self.errors, self.errors | outer
-        return found | self._arms(errors, node.arms)
+        return found | self._arms(errors, node.arms, node.operand)
 
     def _parallel(self, node: n.ParallelFor) -> int:
         items = self.eval(node.iterable) | (self.eval(node.limit) if node.limit is not None else 0)
@@ -409,24 +439,34 @@ class Flow:
         if node.index is not None:
             self.declare(node.index, items, node.iterable)
         self.decided |= items
+        skipped = self.skipped
         self.eval(node.body)
-        self.decided = before
+        self.decided, self.skipped = before, skipped
         return 0
 
     def _while(self, node: n.While) -> int:
-        before = self.decided
-        self.decided |= self.eval(node.condition) | (self.eval(node.limit) if node.limit is not None else 0)
+        before, skipped = self.decided, self.skipped
+        condition = self.eval(node.condition)
+        self.decided |= condition | (self.eval(node.limit) if node.limit is not None else 0)
+        chosen = self.choosing(condition, node.condition)
         self.eval(node.body)
-        self.decided = before
+        self.decided, self.skipped = before, skipped
+        self.chosen, self.deciding = chosen
+        return 0
+
+    def _skip(self, node: n.Node) -> int:
+        self.skipped |= self.chosen
         return 0
 
     def _return(self, node: n.Return) -> int:
         if node.value is not None:
             self.returned |= self.eval(node.value) | self.decided
+        self.gone |= self.chosen
         return 0
 
     def _fail(self, node: n.Fail) -> int:
         self.errors |= self.eval(node.value) | self.decided
+        self.gone |= self.chosen
         return 0
 
 
@@ -434,10 +474,13 @@ def _clean(flow: Flow, node: n.Node) -> int:
     return 0
 
 
+_SHORT = frozenset({"and", "or", "??"})
+"""Operators whose right side is not always done."""
 _TABLE: dict[type, Callable[[Flow, Any], int]] = {
     n.Reference: Flow._name, n.FieldAccess: Flow._name, n.StringLit: Flow._string, n.Call: Flow._call, n.If: Flow._if,
     n.Match: Flow._match, n.Catch: Flow._catch, n.Lambda: Flow._escaping, n.Block: Flow._block, n.ParallelFor: Flow._parallel,
     n.Let: Flow._let, n.Assign: Flow._assign, n.For: Flow._for, n.While: Flow._while, n.Return: Flow._return, n.Fail: Flow._fail,
+    n.Break: Flow._skip, n.Continue: Flow._skip,
     n.ExprStatement: lambda f, s: f.eval(s.value), n.Try: lambda f, t: f.eval(t.operand), n.FieldValue: lambda f, v: f.eval(v.value),
     n.Index: lambda f, i: f.eval(i.target) | f.eval(i.index), n.Binary: Flow._binary, n.ListLit: Flow._list,
     n.Name: _clean, n.TextPart: _clean, n.IntLit: _clean, n.BoolLit: _clean, n.NullLit: _clean, n.FloatLit: _clean,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ael.check import agent as agents
 from ael.check import clause as c
 from ael.check import node as nodes
@@ -9,10 +11,10 @@ from ael.check import service, tool
 from ael.check.basis import Context, short
 from ael.check.collect import ModuleScope
 from ael.check.component import components
-from ael.check.effect import ACTS, Graph
+from ael.check.effect import ACTS, STORE_WRITES, Graph
 from ael.check.flow import Flow
 from ael.check.program import Local
-from ael.check.summary import ROUTE, TAINTED, Shared, Sink, Summary, Target
+from ael.check.summary import CHOICE, ROUTE, TAINTED, Choice, Picked, Shared, Sink, Summary, Target
 from ael.data import dataclass, field
 from ael.diagnostics.diagnostic import Edit, Fix, Label, Place
 from ael.source import Span
@@ -67,8 +69,8 @@ class _Analysis:
                 outside = name in self.program.tools and self._outside(node)
                 summaries = ((self.summaries.setdefault(name, Summary())), *((None,) if outside else ()))
             case n.NodeDecl() as node:
-                driven = isinstance(node.body, n.ModelBody)
-                summaries = (None,) if driven else (self.summaries.setdefault(name, Summary()),)
+                own = self.summaries.setdefault(name, Summary())
+                summaries = (None, own) if isinstance(node.body, n.ModelBody) else (own,)
             case n.Operation() as node:
                 summaries = self._provided(name)
             case n.McpTool() | n.McpResource() | n.McpPrompt():
@@ -103,6 +105,9 @@ def analyse(program: Program) -> Taint:
     analysis = _Analysis(program)
     bits = {name: 1 << (at + 1) for at, name in enumerate(program.stores)}
     shared = Shared(analysis.target, bits, len(bits) + 1)
+    if any(draft.strict for draft in program.agents.values()):
+        shared.acts = _acting(program)
+        _delegates(program, analysis)
     units = program.graph.units
     following = {key: [use.target for use in unit.uses if use.target is not None] for key, unit in units.items()}
     trusting = _trusting(program)
@@ -126,6 +131,34 @@ def analyse(program: Program) -> Taint:
     _entrances(program, analysis)
     _releases(program, shared, outside)
     return Taint(_tainted(program, analysis, shared, outside))
+
+
+def _acting(program: Program) -> Callable[[str], bool]:
+    """Whether calling a name does something in the world, or asks it: whatever is no plain function of the program, and no read."""
+    collected, units = program.context.collected, program.graph.units
+
+    def acts(name: str) -> bool:
+        symbol = collected.symbols.get(name)
+        match symbol.kind if symbol is not None else "":
+            case "function":
+                return bool(name in units and units[name].total & ACTS)
+            case "":
+                owner, _, operation = name.rpartition(".")
+                return owner in program.stores and operation in STORE_WRITES
+            case _:
+                return True
+
+    return acts
+
+
+def _delegates(program: Program, analysis: _Analysis) -> None:
+    """A model that is offered a node or an agent chooses whether it is visited, unless `tool_choice` says that it has to be."""
+    for name, draft in program.nodes.items():
+        choice = draft.clauses.get(n.ToolChoice)
+        for path, symbol in draft.offered if draft.driven else ():
+            if symbol.kind in ("node", "agent") and not (isinstance(choice, n.ToolChoice) and choice.path.text == path.text):
+                sink = Sink(draft.scope.name, path, symbol.name, CHOICE)
+                analysis.summaries.setdefault(name, Summary()).picked[path] = Picked(TAINTED, sink, path, name)
 
 
 _Body = tuple[ModuleScope, tuple[n.Parameter, ...], n.Node]
@@ -245,7 +278,7 @@ def _violations(program: Program, shared: Shared, outside: int, bits: dict[str, 
             if isinstance(symbol.node, n.StoreDecl):
                 labels.append(context.label(symbol.module, symbol.node.name, "outside data is written to this store"))
         labels += _way(context, sink)
-        if sink.end.parameter == ROUTE:
+        if sink.end.parameter in (ROUTE, CHOICE):
             _decided(context, sink, module, tuple(labels))
             continue
         shown = f"the trusted parameter `{sink.end.parameter}` of `{short(sink.end.target)}`"
@@ -258,9 +291,11 @@ def _violations(program: Program, shared: Shared, outside: int, bits: dict[str, 
 
 
 def _decided(context: Context, sink: Sink, module: str, labels: tuple[Label, ...]) -> None:
-    """Outside data decides an edge of a strict agent, right there or by what an argument is used for."""
-    shown = f"the agent `{short(sink.end.target)}`"
-    if sink.onward is None:
+    """Outside data decides an edge of a strict agent, or a call in one of its nodes: right there or by what an argument is used for."""
+    shown = f"the agent `{short(sink.target if isinstance(sink, Choice) else sink.end.target)}`"
+    if isinstance(sink, Choice):
+        message = f"outside data has a hand in whether `{short(sink.called)}` is called, and {shown} says `policy strict`"
+    elif sink.onward is None:
         message = f"outside data has a hand in what decides this edge, and {shown} says `policy strict`"
     else:
         message = f"outside data has a hand in this value, and it decides an edge of {shown}, which says `policy strict`"
@@ -291,7 +326,10 @@ def _way(context: Context, sink: Sink) -> list[Label]:
     at = sink
     while at.onward is not None:
         at = at.onward
-        labels.append(context.label(at.module, at.node, f"from there it goes to `{at.parameter}` of `{short(at.target)}`"))
+        goes = f"from there it goes to `{at.parameter}` of `{short(at.target)}`"
+        if at.parameter in (ROUTE, CHOICE):
+            goes = "this decides it"
+        labels.append(context.label(at.module, at.node, goes))
     symbol = context.collected.symbols.get(at.target)
     if symbol is not None and isinstance(symbol.node, n.FunctionDecl | n.ToolDecl | n.NodeDecl | n.AgentDecl | n.Operation):
         labels += [context.label(symbol.module, p, "trusted here") for p in symbol.node.parameters if p.name.text == at.parameter]
