@@ -7,11 +7,13 @@ import re
 from typing import Any, cast
 from urllib.parse import urlsplit
 
+from ael.check.basis import short
 from ael.check.url import names_credential
 from ael.project.bind_state import ProgramState, State, argument, value
 from ael.project.form import text_of
 from ael.project.literal import Construct, evaluate
 from ael.project.logs import SINK, Level, LinesBinding, LogBinding, OtlpBinding, SinkBinding
+from ael.project.reach import models_of, provided, reachable
 from ael.project.wrong import Wrong, listing
 from ael.syntax import nodes as n
 
@@ -55,6 +57,12 @@ def _own(state: ProgramState, found: Construct, node: n.Expr) -> SinkBinding:
     if found.name not in provides:
         raise _unknown(state, node, f"`{found.name}`")
     _nothing(found, node, f"`{found.name}`")
+    called = provided(state.program, provides[found.name], "write")
+    asked = models_of(state.program, frozenset().union(*(reachable(state.program, name) for name in called)))
+    if asked:
+        message = f"the sink `{found.name}` asks the model `{short(asked[0])}`, and a log sink asks none"
+        note = "it is called for every step of every run, and in nobody's budget: keep the entries, and have an agent read them"
+        raise Wrong("AEL0814", message, node, note)
     return SinkBinding(provides[found.name], **_common(found, node, ()))
 
 
