@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 from pathlib import Path
 
 from ael.natives.code_search import find_lines, find_paths
 from ael.natives.code_text import Edited, difference, edited, form_of, lines_of, view
 from ael.natives.files import workspace
-from ael.natives.sandbox import Command, Finished, Limits, NotStarted, Unavailable, run
+from ael.natives.process import finished, in_time, limits, settings
+from ael.natives.sandbox import Command, Finished, NotStarted
+from ael.natives.sandbox_programs import NoProgram, find
 from ael.natives.workspace import Workspace, decoded, version_of
 from ael.natives.workspace_names import shown
 from ael.natives.workspace_write import changing, delete, make_folder, put, stale
@@ -19,24 +20,21 @@ from ael.run.ports import CallContext
 from ael.run.preview import previewed
 from ael.types.fault import Failure, Fault, FaultKind
 
-_OUTPUT = 16_000
 _SHELL = "/bin/sh"
-_SYSTEM = "/usr/local/bin:/usr/bin:/bin"
-"""Where a program is looked for first: what the sandbox shows of the system."""
 
 
 def natives(world: World) -> Functions:
     """The functions by name."""
     code = Code(world)
 
-    async def edit(path: str, version: str, old: str, new: str, every: bool) -> dict[str, object]:
-        return await code.edit(path, version, old, new, every)
+    async def edit(path: str, version: str, old: str, new: str, every: bool, *, call: CallContext) -> dict[str, object]:
+        return await code.edit(path, version, old, new, every, call)
 
-    async def write_file(path: str, text: str) -> dict[str, object]:
-        return await code.write_file(path, text)
+    async def write_file(path: str, text: str, *, call: CallContext) -> dict[str, object]:
+        return await code.write_file(path, text, call)
 
-    def delete_file(path: str, version: str) -> bool:
-        return code.delete_file(path, version)
+    def delete_file(path: str, version: str, *, call: CallContext) -> bool:
+        return code.delete_file(path, version, call=call)
 
     return {
         "read_file": code.read_file,
@@ -56,10 +54,8 @@ class Code:
     def __init__(self, world: World) -> None:
         self._world = world
 
-    @property
-    def space(self) -> Workspace:
-        """The workspace. Raises `Fault` (Unavailable)."""
-        return workspace(self._world)
+    def _space(self, call: CallContext) -> Workspace:
+        return workspace(self._world, call.tenant)
 
     @property
     def commands(self) -> CodeBinding:
@@ -69,9 +65,9 @@ class Code:
 
     # --- reading ----------------------------------------------------------------------------------------------------
 
-    def read_file(self, path: str, first: int, count: int) -> dict[str, object]:
+    def read_file(self, path: str, first: int, count: int, *, call: CallContext) -> dict[str, object]:
         """Numbered lines of a text file, and the version that they are of."""
-        content = self.space.read(path)
+        content = self._space(call).read(path)
         lines = lines_of(form_of(decoded(content.data, path)).text)
         seen = view(lines, first, count)
         return {
@@ -81,20 +77,20 @@ class Code:
 
     def glob(self, pattern: str, path: str, *, call: CallContext) -> dict[str, object]:
         """The files whose path fits."""
-        return find_paths(self.space, pattern, path, call.cancelled)
+        return find_paths(self._space(call), pattern, path, call.cancelled)
 
     def grep(self, pattern: str, path: str, files: str, most: int, *, call: CallContext) -> dict[str, object]:
         """The lines that a pattern occurs in."""
-        return find_lines(self.space, pattern, path, files, most, call.cancelled)
+        return find_lines(self._space(call), pattern, path, files, most, call.cancelled)
 
     # --- changing ---------------------------------------------------------------------------------------------------
 
-    async def edit(self, path: str, version: str, old: str, new: str, every: bool) -> dict[str, object]:
+    async def edit(self, path: str, version: str, old: str, new: str, every: bool, call: CallContext) -> dict[str, object]:
         """Replace text, and run the tests."""
-        space = self.space
+        space = self._space(call)
         made = await asyncio.to_thread(self._edit, space, path, version, old, new, every)
         change = difference(path, made.before, made.after)
-        return await self._changed(space, path, version_of(made.data), change, made.count)
+        return await self._changed(space, path, version_of(made.data), change, made.count, call)
 
     def _edit(self, space: Workspace, path: str, version: str, old: str, new: str, every: bool) -> Edited:
         with changing(space, path) as (content, change):
@@ -103,19 +99,19 @@ class Code:
                 change.to(made.data)
             return made
 
-    def edit_preview(self, path: str, version: str, old: str, new: str, every: bool) -> str:
+    def edit_preview(self, path: str, version: str, old: str, new: str, every: bool, *, call: CallContext) -> str:
         """The difference that an edit would make. Raises what the edit would."""
-        space = self.space
+        space = self._space(call)
         space.changes(path)
         data = space.read(path).data
         made = edited(path, data, form_of(decoded(data, path)), version, old, new, every)
         return difference(path, made.before, made.after)
 
-    async def write_file(self, path: str, text: str) -> dict[str, object]:
+    async def write_file(self, path: str, text: str, call: CallContext) -> dict[str, object]:
         """Write a new file, its folders with it, and run the tests."""
-        space, data = self.space, text.encode()
+        space, data = self._space(call), text.encode()
         await asyncio.to_thread(self._write, space, path, data)
-        return await self._changed(space, path, version_of(data), difference(path, None, text), 1)
+        return await self._changed(space, path, version_of(data), difference(path, None, text), 1, call)
 
     def _write(self, space: Workspace, path: str, data: bytes) -> None:
         above = space.parts(path)[:-1]
@@ -124,18 +120,18 @@ class Code:
             make_folder(space, "/".join(above))
         put(space, path, data, new=True)
 
-    def write_preview(self, path: str, text: str) -> str:
+    def write_preview(self, path: str, text: str, *, call: CallContext) -> str:
         """The new file as a difference."""
-        space = self.space
+        space = self._space(call)
         space.changes(path)
         state = space.state(path)
         if state is not None and (state.st_size != len(text.encode()) or space.read(path).data != text.encode()):
             raise Failure("Exists", {"path": shown(path)})
         return difference(path, None, text)
 
-    def delete_file(self, path: str, version: str) -> bool:
+    def delete_file(self, path: str, version: str, *, call: CallContext) -> bool:
         """Remove a file that is as it was read."""
-        space = self.space
+        space = self._space(call)
         space.changes(path)
         if space.state(path) is None:
             return False
@@ -144,9 +140,9 @@ class Code:
                 raise stale(path, "it is not what was read any more, or was never read: read it again")
         return delete(space, path)
 
-    def delete_preview(self, path: str, version: str) -> str:
+    def delete_preview(self, path: str, version: str, *, call: CallContext) -> str:
         """The text that would go."""
-        space = self.space
+        space = self._space(call)
         space.changes(path)
         if space.state(path) is None:
             return f"{path} is not there"
@@ -158,56 +154,64 @@ class Code:
         except Failure:
             return f"{path}: {len(content.data):,} bytes that are no text"
 
-    async def _changed(self, space: Workspace, path: str, version: str, change: str, count: int) -> dict[str, object]:
+    async def _changed(
+        self, space: Workspace, path: str, version: str, change: str, count: int, call: CallContext
+    ) -> dict[str, object]:
         done: dict[str, object] = {"path": path, "version": version, "difference": change, "replaced": count}
         commands = self.commands
         if commands.test and commands.after_edit:
-            done["tests"] = await self._tests(space, commands)
+            done["tests"] = await self._tests(space, commands, call)
         return done
 
     # --- running ----------------------------------------------------------------------------------------------------
 
-    async def run_tests(self) -> dict[str, object]:
+    async def run_tests(self, *, call: CallContext) -> dict[str, object]:
         """Run the command that the deployment fixes."""
         commands = self.commands
         if not commands.test:
             message = 'the deployment has no command for the tests: `code = commands(test: ["python3", "-m", "unittest"])`'
             raise Fault(FaultKind.UNAVAILABLE, message, final=True)
-        return await self._tests(self.space, commands)
+        return await self._tests(self._space(call), commands, call)
 
-    async def _tests(self, space: Workspace, commands: CodeBinding) -> dict[str, object]:
-        done = await self._run(space, commands, (_program(space, commands.test[0]), *commands.test[1:]))
+    async def _tests(self, space: Workspace, commands: CodeBinding, call: CallContext) -> dict[str, object]:
+        done = await self._run(space, commands.test, call)
         return {"passed": done.exit_code == 0, **_told(done)}
 
-    async def shell(self, command: str) -> dict[str, object]:
+    async def shell(self, command: str, *, call: CallContext) -> dict[str, object]:
         """Run one line of a shell."""
         commands = self.commands
         if not commands.shell:
-            raise Fault(FaultKind.UNAVAILABLE, "the deployment gives no shell: `code = commands(shell: true)`", final=True)
-        return _told(await self._run(self.space, commands, (_SHELL, "-c", command)))
-
-    async def _run(self, space: Workspace, commands: CodeBinding, argv: tuple[str, ...]) -> Finished:
-        """Run in the sandbox, with the workspace as all that it may write. Raises `Fault` (Unavailable)."""
-        limits = Limits(time=commands.time, cpu=commands.time, output=_OUTPUT)
-        try:
-            read = tuple(Path(folder) for folder in commands.read)
-            return await run(
-                Command(space.root, argv, limits=limits, read=read, writable=space.write, sandboxed=commands.sandbox)
+            raise Fault(
+                FaultKind.UNAVAILABLE, "the deployment gives no shell: `code = commands(shell: true)`", final=True, sent=False
             )
-        except (Unavailable, NotStarted) as error:
-            raise Fault(FaultKind.UNAVAILABLE, str(error), final=True) from None
+        return _told(await self._run(self._space(call), (_SHELL, "-c", command), call))
+
+    async def _run(self, space: Workspace, argv: tuple[str, ...], call: CallContext) -> Finished:
+        """Run in the sandbox of the deployment, with the workspace as all that it may write. Raises `Fault` (Unavailable)."""
+        binding, root = settings(self._world), space.root.resolve()
+        read = tuple(Path(folder) for folder in binding.read)
+        try:
+            # An agent writes the workspace: no program that lies there begins a command of the deployment.
+            program = find(argv[0], root, read, sandboxed=binding.sandboxed)
+        except NoProgram as missing:
+            raise Fault(FaultKind.UNAVAILABLE, f"`{argv[0]}` cannot be run: {missing}", final=True, sent=False) from None
+        command = Command(
+            root,
+            (program, *argv[1:]),
+            environment=binding.environment,
+            limits=in_time(limits(binding), call, self._world.clock),
+            network=binding.network,
+            read=read,
+            writable=space.write,
+            sandboxed=binding.sandboxed,
+        )
+        try:
+            return await finished(command)
+        except NotStarted as problem:
+            raise Fault(FaultKind.UNAVAILABLE, str(problem), final=True, sent=False) from None
 
 
 def _told(done: Finished) -> dict[str, object]:
     """How a command ended, as a model reads it: what was said on both outputs."""
     output = "\n".join(part.rstrip("\n") for part in (done.stdout, done.stderr) if part.strip())
     return {"exit_code": done.exit_code, "output": output, "stopped": done.stopped}
-
-
-def _program(space: Workspace, name: str) -> str:
-    """The program that a deployment's command begins with: none of the workspace, which an agent writes."""
-    found = shutil.which(name, path=_SYSTEM) or shutil.which(name)
-    path = None if found is None else Path(found).absolute()
-    if path is None or path.resolve().is_relative_to(space.root):
-        raise Fault(FaultKind.UNAVAILABLE, f"there is no program `{name}` outside of the workspace", final=True)
-    return str(path)

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from typing import NamedTuple
 
-from ael.natives.globs import BadPattern, Glob, glob
+from ael.natives.globs import MAX_PATTERN, BadPattern, Glob, glob
 from ael.natives.workspace import Workspace, decoded
 from ael.natives.workspace_walk import Found, Walk
 from ael.types.fault import Failure
@@ -100,6 +100,8 @@ def _fitting(path: str, text: str, fits: Callable[[str], bool]) -> Iterator[Matc
 def _line_test(pattern: str) -> Callable[[str], bool]:
     if not pattern:
         raise Failure("BadPattern", {"reason": "the pattern is empty"})
+    if len(pattern) > MAX_PATTERN:
+        raise Failure("BadPattern", {"reason": f"the pattern has more than {MAX_PATTERN:,} characters"})
     if not _SPECIAL & set(pattern):
         return lambda line: pattern in line
     try:

@@ -11,7 +11,7 @@ from ael.natives.files import workspace
 from ael.natives.sandbox_programs import NoProgram, find
 from ael.natives.world import Functions, World
 from ael.project.bind_process import ProcessBinding
-from ael.run.ports import CallContext
+from ael.run.ports import CallContext, Clock
 from ael.types.fault import Failure, Fault, FaultKind
 
 WITHOUT = "`process = unsandboxed(commands: […])` in the deployment does without one, at the risk of whoever runs it"
@@ -68,7 +68,7 @@ class Process:
         if command not in binding.commands:
             allowed = ", ".join(f"`{name}`" for name in binding.commands)
             raise _not_allowed(command, f"the allow-list has {allowed}" if allowed else f"the allow-list is empty: {_LINE}")
-        space = workspace(self._world)
+        space = workspace(self._world, call.tenant)
         root = space.root.resolve()
         read = tuple(Path(path) for path in binding.read)
         try:
@@ -89,7 +89,7 @@ class Process:
         )
         async with self._slots:
             try:
-                done = await finished(replace(asked, limits=self._in_time(asked.limits, call)))
+                done = await finished(replace(asked, limits=in_time(asked.limits, call, self._world.clock)))
             except sandbox.NotStarted as problem:
                 raise Failure("NotStarted", {"command": command[:1_000], "reason": str(problem)[:1_000]}) from None
         return {
@@ -103,10 +103,11 @@ class Process:
             "seconds": done.seconds,
         }
 
-    def _in_time(self, given: sandbox.Limits, call: CallContext) -> sandbox.Limits:
-        """The limits with the time that the call has left, if that is less."""
-        left = (call.deadline - self._world.clock.now()) * 1_000 - _MARGIN
-        return replace(given, time=int(max(_SHORTEST, left))) if left < given.time else given
+
+def in_time(given: sandbox.Limits, call: CallContext, clock: Clock) -> sandbox.Limits:
+    """The limits with the time that the call has left, if that is less."""
+    left = (call.deadline - clock.now()) * 1_000 - _MARGIN
+    return replace(given, time=int(max(_SHORTEST, left))) if left < given.time else given
 
 
 def _not_allowed(command: str, reason: str) -> Failure:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import unicodedata
-from datetime import timedelta
 
 from ael.data import dataclass
 from ael.project.bind_state import State, argument, construct, value
@@ -12,11 +11,10 @@ from ael.project.wrong import Wrong, listing
 from ael.syntax import nodes as n
 
 FILES_FORM = 'it is written `files = folder("./workspace", write: true)`'
-CODE_FORM = 'it is written `code = commands(test: ["python3", "-m", "unittest"], after_edit: true, shell: true, time: 60s)`'
+CODE_FORM = 'it is written `code = commands(test: ["python3", "-m", "unittest"], shell: true)`'
 _FILES = ("write", "allow", "limit")
-_CODE = ("test", "after_edit", "shell", "time", "read", "sandbox")
+_CODE = ("test", "after_edit", "shell")
 _LEAST, _MOST = 1, 64 << 20
-_LONGEST = timedelta(hours=1)
 
 
 @dataclass(frozen=True)
@@ -35,16 +33,11 @@ class FilesBinding:
 @dataclass(frozen=True)
 class CodeBinding:
     """What `std/code` may run in the folder of `files`. `test`: the command of the tests, empty for none; `after_edit`: whether each
-    edit is followed by them; `shell`: whether there is a shell; `time`: the longest that a command may take, in milliseconds. `read`:
-    absolute folders that commands may read beside the project and the system's programs. `sandbox=False`: the deployment says in so many
-    words that it does without one."""
+    edit is followed by them; `shell`: whether there is a shell. In which sandbox they run, and how long, `process = …` says."""
 
     test: tuple[str, ...] = ()
     after_edit: bool = True
     shell: bool = False
-    time: int = 60_000
-    read: tuple[str, ...] = ()
-    sandbox: bool = True
 
 
 def files(state: State, binding: n.Binding) -> None:
@@ -67,25 +60,19 @@ def code(state: State, binding: n.Binding) -> None:
     """`code = commands(test: ["python3", "-m", "unittest"], shell: true)`. Raises `Wrong`."""
     found = construct(binding, ("commands",))
     node = value(binding)
+    if "std/code" not in state.packages:
+        note = "add `uses std/code` to `pack.ael`: what a pack does not list does not exist for the program"
+        raise Wrong("AEL0845", "a `code` line needs the optional package `std/code`", binding.kind, note)
     if found.positional:
         raise Wrong("AEL0814", "`commands` takes its words by name", node, CODE_FORM)
     _words(found, _CODE, node, CODE_FORM)
     test = _texts(found, "test", node, CODE_FORM)
     if "test" in found.named and not test:
         raise Wrong("AEL0814", "`test` is a command and its arguments", argument(node, "test"), CODE_FORM)
-    time = found.named.get("time", timedelta(minutes=1))
-    if not isinstance(time, timedelta) or not timedelta(0) < time <= _LONGEST:
-        raise Wrong("AEL0814", "`time` is a duration of at most an hour, such as `60s`", argument(node, "time"), CODE_FORM)
-    read = _texts(found, "read", node, CODE_FORM)
-    if not all(one.startswith("/") for one in read):
-        raise Wrong("AEL0814", "`read` is a list of absolute paths of folders", argument(node, "read"), CODE_FORM)
     state.natives["code"] = CodeBinding(
         test,
         _bool(found, "after_edit", True, node, CODE_FORM),
         _bool(found, "shell", False, node, CODE_FORM),
-        time // timedelta(milliseconds=1),
-        read,
-        _bool(found, "sandbox", True, node, CODE_FORM),
     )
 
 

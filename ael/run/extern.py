@@ -61,6 +61,11 @@ class Extern:
             raise RuntimeError("it was cancelled from inside") from error
         except Failure as failure:
             raise self._declared(scope, step, failure) from None
+        except Fault as fault:
+            if fault.details.get("sent") is False:
+                # Its own word that nothing was done, whatever its repeat safety is.
+                step.sent = False
+            raise
 
     def _declared(self, scope: Scope, step: Step, failure: Failure) -> Failure | Fault:
         """The declared error that a Python function raised, if its fields are what was declared."""

@@ -228,7 +228,9 @@ class ToolPlan(CallPlan):
         """What is outside may have acted before it broke; a fault that it raises of its own will is its word."""
         if self._remote is not None:
             return lost(fault, step)
-        return super().lost(fault, step) if self._body is not None else fault.kind in LOST_REPLY
+        if self._body is not None:
+            return super().lost(fault, step)
+        return step.sent is not False and fault.kind in LOST_REPLY
 
 
 def approval_of(spec: ToolSpec, bound: ToolBinding | None) -> tuple[bool, str | None]:

@@ -42,10 +42,11 @@ def test_a_path_that_leads_elsewhere_or_cannot_be_seen(path: str) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        ".git", ".git/config", "a/.git/HEAD", ".GIT/config", ".Git", ".git.", ".git ", ".g\u200cit", "git~1/config", ".git::$INDEX_ALLOCATION",
-        "\uff0egit", ".hg", ".svn/x", ".jj",
-        ".env", ".ENV", "a/.env", ".env.local", ".env.production", ".Env.Local", ".envrc", ".netrc", ".npmrc", ".pypirc", ".ssh/config", ".aws",
-        "id_rsa", "ID_RSA", "deploy.pem", "server.KEY", "store.jks", ".git-credentials", "terraform.tfstate", ".docker/config.json", ".env:x",
+        ".git", ".git/config", "a/.git/HEAD", ".GIT/config", ".Git", ".git.", ".git ", ".g\u200cit", "git~1/config",
+        ".git::$INDEX_ALLOCATION", "\uff0egit", ".hg", ".svn/x", ".jj",
+        ".env", ".ENV", "a/.env", ".env.local", ".env.production", ".Env.Local", ".envrc", ".netrc", ".npmrc", ".pypirc", ".ssh/config",
+        ".aws", "id_rsa", "ID_RSA", "deploy.pem", "server.KEY", "store.jks", ".git-credentials", "terraform.tfstate",
+        ".docker/config.json", ".env:x",
     ],
 )  # fmt: skip
 def test_what_is_kept_from_programs_by_its_name(path: str) -> None:
@@ -58,14 +59,20 @@ def test_a_deployment_allows_a_name_in_whatever_case() -> None:
     refused(lambda: parts_of("..", frozenset({".."})), "OutsideWorkspace")
 
 
+def parts_or_none(path: str) -> tuple[str, ...] | None:
+    """The parts of a path, None when it is refused."""
+    try:
+        return parts_of(path)
+    except Failure:
+        return None
+
+
 @given(st.text(max_size=40))
 def test_no_path_leads_out(path: str) -> None:
     """Whatever is given: parts that are names, or a refusal; and joined to a folder they stay below it."""
-    try:
-        parts = parts_of(path)
-    except Failure as failure:
-        assert failure.error == "OutsideWorkspace"
-        assert str(failure.value["path"]).isprintable()
+    parts = parts_or_none(path)
+    if parts is None:
+        assert str(refused(lambda: parts_of(path), "OutsideWorkspace")["path"]).isprintable()
         return
     for part in parts:
         assert part not in ("", ".", "..")

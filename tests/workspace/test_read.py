@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 import socket
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,8 @@ from ael.natives.workspace import Workspace, decoded, version_of
 from ael.natives.world import World
 from ael.project.bind_files import FilesBinding
 from ael.run.clock import SystemClock
-from ael.types.fault import Fault, FaultKind
+from ael.run.ports import CallContext
+from ael.types.fault import Failure, Fault, FaultKind
 from tests.workspace.support import SECRET, refused, space
 
 
@@ -123,6 +126,9 @@ def test_what_the_system_refuses_is_no_traceback(tmp_path: Path) -> None:
     refused(lambda: made.read(deep), "NotFound")
 
 
+CALL = CallContext("run", "step", "key", "local", "tester", "", math.inf, "")
+
+
 def files(tmp_path: Path, binding: object) -> Files:
     bindings = {} if binding is None else {"files": binding}
     return Files(World(tmp_path, tmp_path, bindings, frozenset(), {}, None, SystemClock()))  # type: ignore[arg-type]
@@ -131,7 +137,10 @@ def files(tmp_path: Path, binding: object) -> Files:
 @pytest.mark.feature("A15.1")
 def test_without_a_line_of_the_deployment_there_is_no_folder(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(SECRET)
-    for act in (lambda: files(tmp_path, None).read_text("a.txt"), lambda: files(tmp_path, FilesBinding("gone")).read_text("a")):
+    for act in (
+        lambda: files(tmp_path, None).read_text("a.txt", call=CALL),
+        lambda: files(tmp_path, FilesBinding("gone")).read_text("a", call=CALL),
+    ):
         with pytest.raises(Fault) as caught:
             act()
         assert caught.value.kind is FaultKind.UNAVAILABLE
@@ -145,20 +154,34 @@ def test_a_folder_is_listed_by_name_without_what_is_hidden(tmp_path: Path) -> No
     os.mkfifo(tmp_path / "p")
     (tmp_path / "new\nline").write_text("x")
     os.close(os.open(os.fsencode(tmp_path) + b"/\xff\xfe", os.O_CREAT | os.O_WRONLY))
-    listed = files(tmp_path, FilesBinding(".")).list("")
+    listed = files(tmp_path, FilesBinding(".")).list("", call=CALL)
     assert listed["entries"] == [
         {"name": "a", "kind": "folder", "size": 0}, {"name": "b.txt", "kind": "file", "size": 2}, {"name": "l", "kind": "link", "size": 0},
         {"name": "p", "kind": "other", "size": 0},
     ]  # fmt: skip
     assert listed["hidden"] == 3
     assert listed["cut"] is False
-    assert files(tmp_path, FilesBinding(".")).stat("l") is not None
+    assert files(tmp_path, FilesBinding(".")).stat("l", call=CALL) is not None
 
 
 def test_a_huge_folder_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ael.natives.files.MAX_ENTRIES", 50)
     for number in range(60):
         (tmp_path / f"{number}").touch()
-    listed = files(tmp_path, FilesBinding(".")).list("")
+    listed = files(tmp_path, FilesBinding(".")).list("", call=CALL)
     assert len(listed["entries"]) == 50  # type: ignore[arg-type]
     assert listed["cut"] is True
+
+
+@pytest.mark.feature("K43", "A4.3")
+def test_each_tenant_has_a_folder_of_its_own(tmp_path: Path) -> None:
+    made = files(tmp_path, FilesBinding(".", write=True))
+    acme, other = replace(CALL, tenant="acme"), replace(CALL, tenant="other")
+    assert made.write_text("a.txt", "of acme", call=acme)
+    assert made.read_text("a.txt", call=acme) == "of acme"
+    for path in ("a.txt", "acme/a.txt"):
+        refused(lambda path=path: made.read_text(path, call=other), "NotFound")  # type: ignore[misc]
+    refused(lambda: made.read_text("../acme/a.txt", call=other), "OutsideWorkspace")
+    for name in ("..", "a/b", ".git", "\0", "", "/"):
+        with pytest.raises((Fault, Failure)):
+            made.read_text("a.txt", call=replace(CALL, tenant=name))
