@@ -93,6 +93,7 @@ def play(
     *,
     entry: str | None = None,
     approver: Any = None,
+    functions: Mapping[str, Callable[..., object]] | None = None,
 ) -> Played:
     """Run an entry; without a `task` given, it is one."""
     conversations: list[ScriptedConversation] = []
@@ -100,11 +101,16 @@ def play(
     provider.requests = conversations
     models = {name: BoundModel(provider, "script", {}, None) for name in opened.program.models}
     given = {"task": "do it"} if values is None and opened.program.models else values or {}
-    return Played(asyncio.run(_run(opened, models, entry, given, approver)), conversations)
+    return Played(asyncio.run(_run(opened, models, entry, given, approver, functions)), conversations)
 
 
 async def _run(
-    opened: Opened, models: dict[str, BoundModel], entry: str | None, values: Mapping[str, object], approver: Any
+    opened: Opened,
+    models: dict[str, BoundModel],
+    entry: str | None,
+    values: Mapping[str, object],
+    approver: Any,
+    functions: Mapping[str, Callable[..., object]] | None,
 ) -> Outcome:
-    async with open_host(opened, models=models, approver=approver) as host:
+    async with open_host(opened, models=models, approver=approver, functions=functions) as host:
         return await host.engine.start(choose(opened.program, entry), values, Options("local", "tester", run="test")).outcome()
