@@ -62,7 +62,7 @@ def check_program(
     definer.settle()
     facts = establish(collected, bag, remote=remote)
     for scope in collected.modules.values():
-        warn_unused(scope, bag)
+        warn_unused(scope, collected, bag)
     bag.hush(scope.source for scope in collected.modules.values() if foreign(packs, scope.name, main))
     if bag.errors:
         return None

@@ -238,15 +238,23 @@ def _importable(collected: Collected, scope: ModuleScope, text: str, wanted: fro
     return None
 
 
-def warn_unused(scope: ModuleScope, bag: Bag) -> None:
-    """Report imports that nothing mentions."""
+def warn_unused(scope: ModuleScope, collected: Collected, bag: Bag) -> None:
+    """Report imports that nothing mentions. A module that provides something is used by being there."""
     for name, at in scope.imports.items():
         if name in scope.used or name not in scope.names or scope.names[name].kind == "unknown":
+            continue
+        if isinstance(at, n.Use) and _provides(collected, scope.names[name]):
             continue
         use = next(d for d in scope.tree.declarations if isinstance(d, n.Use) and (d is at or at in d.names))
         fix = Fix("remove the import", (_removal(scope, use, at),))
         span = at.module_span if isinstance(at, n.Use) else at.span
         bag.report("AEL1102", f"`{name}` is imported and never used", scope.source, span, fix=fix, severity=Severity.WARNING)
+
+
+def _provides(collected: Collected, module: Symbol) -> bool:
+    """Whether a module that is imported whole provides a service."""
+    target = collected.modules.get(module.name)
+    return target is not None and any(isinstance(one, n.ProvideDecl) for one in target.tree.declarations)
 
 
 def _removal(scope: ModuleScope, use: n.Use, at: n.Node) -> Edit:
