@@ -11,10 +11,13 @@ from typing import Literal
 from ael.check.program import CheckedProgram
 from ael.data import dataclass
 from ael.hosting.summary import shown_place
+from ael.project.connectors import bound
 from ael.project.deployment import Deployment
-from ael.project.reach import direct, provided
+from ael.project.reach import direct, models_of, provided
 from ael.run.bindings import Options
 from ael.run.call import CallPlan
+from ael.run.carrier import CARRY
+from ael.run.connector import ASK
 from ael.run.engine import Engine
 from ael.run.gate import why
 from ael.run.node import NodePlan
@@ -63,12 +66,15 @@ class _Walk:
         self._program = program
         self._roles = deployment.roles
         self._deployment = deployment
+        self._connectors = bound(program, deployment)
         self._seen: set[tuple[object, ...]] = set()
 
     def inside(self, node: str, rights: Rights, via: tuple[str, ...]) -> Iterator[Reached]:
         plan = self._engine.plan(node)
         assert isinstance(plan, NodePlan)
-        yield from self._calls(direct(self._program, node), plan.inner(rights), (*via, node))
+        asked = models_of(self._program, frozenset({node}))
+        by = [f"{provide}.{ASK}" for model in asked for provide in sorted(self._connectors.get(model, ()))]
+        yield from self._calls([*direct(self._program, node), *by], plan.inner(rights), (*via, node))
 
     def _calls(self, names: Iterable[str], rights: Rights, via: tuple[str, ...]) -> Iterator[Reached]:
         for name in dict.fromkeys(names):
@@ -103,7 +109,8 @@ class _Walk:
 
     def _effect(self, name: str) -> bool:
         owner = name.rpartition(".")[0]
-        return name in self._program.tools or owner in self._program.services or owner in self._program.stores
+        program = self._program
+        return name in program.tools or owner in program.services or owner in program.stores or owner in program.provides
 
     def _effects(self, name: str, rights: Rights, via: tuple[str, ...]) -> Iterator[Reached]:
         plan = self._engine.plan(name)
@@ -112,7 +119,10 @@ class _Walk:
         yield self._reached(plan, found, rights, via)
         if found is not None:
             return
-        if isinstance(plan, ToolPlan):
+        carried = self._connectors.get(name.rpartition(".")[0])
+        if carried:
+            yield from self._calls([f"{provide}.{CARRY}" for provide in sorted(carried)], rights, (*via, name))
+        elif isinstance(plan, ToolPlan):
             yield from self._calls(direct(self._program, name), plan.inner(rights), (*via, name))
         elif isinstance(plan, OperationPlan) and plan.provider:
             below = provided(self._program, plan.provider, name.rpartition(".")[2])

@@ -9,6 +9,7 @@ from ael.check.program import CheckedProgram
 from ael.data import replace
 from ael.project import bind_service
 from ael.project.bind_state import ProgramState, construct, matching, named, subject, value
+from ael.project.connectors import TRANSPORT, providers
 from ael.project.deployment import StoreBinding, ToolBinding
 from ael.project.form import milliseconds, text_of
 from ael.project.literal import Construct, evaluate
@@ -38,7 +39,10 @@ def service(state: ProgramState, binding: n.Binding) -> None:
     found = evaluate(node)
     provides = {p.rpartition(".")[2]: p for p, spec in _provides(state.program).items() if spec == name}
     if not isinstance(found, Construct) or found.positional or found.named or found.name not in provides:
-        raise Wrong("AEL0816", f"`{name}` is bound to the name of a `provide`", node, listing("there is", provides))
+        notes = [listing("there is", provides)]
+        if transports := providers(state.program, TRANSPORT):
+            notes.append(listing("or it goes elsewhere by a transport of the program, with an address:", transports))
+        raise Wrong("AEL0816", f"`{name}` is bound to the name of a `provide`", node, *notes)
     state.services[name] = provides[found.name]
 
 

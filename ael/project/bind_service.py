@@ -59,7 +59,7 @@ def placement(state: ProgramState, binding: n.Binding, name: str) -> PlacementBi
     if found.name == "in_process" and not found.positional and not found.named:
         return "here"
     transports = providers(state.program, TRANSPORT)
-    if found.name in transports:
+    if found.name in transports and name not in (MODEL, TRANSPORT):
         return _connector(state, found, transports[found.name], node, name)
     if found.name not in PLACEMENTS:
         return None
@@ -110,8 +110,6 @@ def _connector(state: ProgramState, found: Construct, provide: str, node: n.Expr
     if name not in state.program.services:
         note = listing("a node is placed by", PLACEMENTS)
         raise Wrong("AEL0814", f"`{found.name}` carries the calls of services, and `{shown(name)}` is none", node, note)
-    if name in (TRANSPORT, MODEL):
-        raise Wrong("AEL0814", f"`{short(name)}` is what connectors provide: it goes nowhere by itself", node)
     own = found.positional[0] if found.positional else ""
     if len(found.positional) > 1 or not isinstance(own, str):
         raise Wrong("AEL0814", f"the one argument of `{found.name}` without a name is an address, a text", node)
