@@ -12,7 +12,7 @@ from ael.project.program import Opened
 
 TESTED = ("sh", "tests.sh")
 """The command of the tests for a test that calls `run_tests` of `std/code`: it writes that file itself."""
-_TOPICS = ("std:files.", "std:code.")
+_TOPICS = ("std:files.", "std:code.", "std:process.")
 
 
 @contextmanager
