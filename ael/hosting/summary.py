@@ -45,6 +45,7 @@ def summary(opened: Opened) -> list[Row]:
             for (owner, name), one in deployment.owned_secrets.items()
         ),
         *(Row("setting", name, str(value)) for name, value in deployment.settings.items()),
+        *_natives(deployment),
         *_people(opened),
         *_limits(deployment),
     ]
@@ -88,6 +89,14 @@ def _program(opened: Opened) -> Iterator[Row]:
             f"only inside of {', '.join(sorted(map(short_name, tool.only)))}" if tool.only is not None else "",
         ]
         yield Row("tool", name.partition(".")[2], ", ".join(filter(None, told)))
+
+
+def _natives(deployment: Deployment) -> Iterator[Row]:
+    """What the effects of the standard library get, where the binding of a topic says in its `shown` what that is."""
+    for topic, binding in deployment.natives.items():
+        told = getattr(binding, "shown", "")
+        if told:
+            yield Row(topic, "", told)
 
 
 def shown_place(placed: PlacementBinding) -> str:

@@ -60,6 +60,13 @@ class ProcessBinding:
     output: int = 16 << 10
     concurrent: int = 4
 
+    @property
+    def shown(self) -> str:
+        """As `ael deploy check` says it: what a reviewer should not overlook stands first."""
+        walls = "in a sandbox" if self.sandboxed else "WITHOUT A SANDBOX"
+        network = ", with the network of this machine" if self.network else ""
+        return f"{walls}{network}: {', '.join(self.commands) or 'no commands'}"
+
 
 def process(state: State, binding: n.Binding) -> None:
     """`process = sandbox(…)`, or `unsandboxed(…)` where there is none and the operator does without. Raises `Wrong`."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ael.hosting.summary import summary
 from ael.project.bind_process import ProcessBinding
 from tests.programs import brief, open_files
 
@@ -93,6 +94,17 @@ def test_what_is_refused(tmp_path: Path, line: str, said: str) -> None:
     _, found = bound(tmp_path, line + "\n")
     assert len(found) == 1
     assert found[0].startswith(f"deploy.ael {said}")
+
+
+def test_what_a_reviewer_sees_first(tmp_path: Path) -> None:
+    for line, shown in (
+        ("sandbox()", "in a sandbox: no commands"),
+        ('sandbox(commands: ["git"], network: true)', "in a sandbox, with the network of this machine: git"),
+        ('unsandboxed(commands: ["git", "sh"])', "WITHOUT A SANDBOX: git, sh"),
+    ):
+        opened, _ = open_files(tmp_path, {"main.ael": MAIN, "pack.ael": PACK, "deploy.ael": f"process = {line}\n"})
+        assert opened is not None
+        assert ("process", shown) in [(row.kind, row.bound) for row in summary(opened)]
 
 
 def test_a_pack_that_does_not_list_the_package_has_no_commands(tmp_path: Path) -> None:
