@@ -12,6 +12,8 @@ from ael.hosting.models import model_name, short_name
 from ael.project.bind_service import shown
 from ael.project.deployment import Deployment, McpBinding, ModelBinding, SecretSource
 from ael.project.form import BUDGET_WORDS, DEFAULT_WORDS, LIMIT_WORDS
+from ael.project.knowledge import KnowledgeBinding
+from ael.project.logs import LinesBinding, LogBinding, OtlpBinding, SinkBinding
 from ael.project.placements import PlacementBinding
 from ael.project.program import Opened
 from ael.project.queues import QueueBinding
@@ -47,8 +49,31 @@ def summary(opened: Opened) -> list[Row]:
         *(Row("setting", name, str(value)) for name, value in deployment.settings.items()),
         *_natives(deployment),
         *_people(opened),
+        *_knowledge(opened),
+        *(_log(one) for one in deployment.logs),
         *_limits(deployment),
     ]
+
+
+def _knowledge(opened: Opened) -> Iterator[Row]:
+    """Where the built-in retrieval keeps its documents, in a program that has to do with it."""
+    found = opened.deployment.natives.get("knowledge")
+    serving = unnamed(spec for spec in opened.program.provides.values() if spec.service == "std/knowledge.Knowledge")
+    if found is None and not any(spec.standard for spec in serving):
+        return
+    binding = found if isinstance(found, KnowledgeBinding) else KnowledgeBinding()
+    where = {"sqlite": binding.path, "postgres": f"postgres, secret {binding.secret}", "memory": "memory"}
+    yield Row("knowledge", "documents", where[binding.kind], found is not None)
+
+
+def _log(binding: LogBinding) -> Row:
+    match binding:
+        case OtlpBinding(url=url):
+            return Row("log", "otlp", url)
+        case LinesBinding(path=path):
+            return Row("log", "file" if path else "stderr", path or "standard error")
+        case SinkBinding(provide=provide):
+            return Row("log", short_name(provide), "in the process, in limits of its own")
 
 
 def _program(opened: Opened) -> Iterator[Row]:

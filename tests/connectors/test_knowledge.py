@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ael.host import open_host
+from ael.hosting.summary import summary
 from ael.run.bindings import Options
 from ael.run.outcome import DeclaredError, Faulted, Outcome, Value
 from ael.testing.runner import run_tests
@@ -323,3 +324,13 @@ def test_a_file_that_is_no_database_is_told(tmp_path: Path) -> None:
     outcome = desk.ran("ask", query="x")
     assert isinstance(outcome, Faulted)
     assert outcome.kind is FaultKind.MALFORMED
+
+
+def test_a_summary_of_the_deployment_says_where_documents_are_and_entries_go(tmp_path: Path) -> None:
+    lines = 'log = stderr\nlog = file("run.jsonl")\nlog = otlp("https://c.example.com")\n'
+    rows = {(row.kind, row.name): (row.bound, row.said) for row in summary(Desk(tmp_path / "a", more=lines).opened)}
+    assert rows["knowledge", "documents"] == (".ael/knowledge.db", False)
+    assert rows["service", "Knowledge"] == ("in the process, by built_in", False)
+    assert [row for row in rows if row[0] == "log"] == [("log", "stderr"), ("log", "file"), ("log", "otlp")]
+    rows = {(row.kind, row.name): (row.bound, row.said) for row in summary(Desk(tmp_path / "b", more="knowledge = memory\n").opened)}
+    assert rows["knowledge", "documents"] == ("memory", True)
