@@ -33,7 +33,7 @@ node patch(url: String) -> Int fails HttpStatus, NotAllowed, Uncertain grants st
 
 
 def said(body: bytes = b"hello", kind: str = "text/plain", **more: str) -> Answer:
-    return whole(body, kind, **more)
+    return whole(body, kind, 200, **more)
 
 
 @pytest.mark.feature("A15.9")

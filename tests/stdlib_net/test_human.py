@@ -272,7 +272,7 @@ def test_the_person_behind_a_client_is_asked_in_the_form_of_the_question(tmp_pat
     async def scenario() -> None:
         async with serving(opened(tmp_path, SEND, deploy)) as served:
             meta = {**modern_meta(**FORM), **({"idempotencyKey": "k1"} if kept else {})}
-            asked = result(await served.call("send", {"amount": 5}, None, meta))
+            asked: Any = result(await served.call("send", {"amount": 5}, None, meta))
             assert asked["resultType"] == "input_required"
             params = asked["inputRequests"]["approval"]["params"]
             assert "| Which colour?" in params["message"]
