@@ -9,7 +9,7 @@ import pytest
 
 from ael.project.pack import OPTIONAL_PACKAGES
 from ael.testing.runner import run_tests
-from tests.programs import brief, open_files
+from tests.programs import open_files
 from tests.stdlib.library import EXEMPLARY, INDENT, Library, modules, parts_of, program
 from tests.stdlib.pages import FOLDER, pages
 
@@ -47,7 +47,7 @@ def test_the_examples_hold(library: Library, tmp_path: Path, monkeypatch: pytest
             files["pack.ael"] = f"pack example {{\n  uses {library.name}\n}}\n"
         folder = tmp_path / str(number)
         opened, bag = open_files(folder, files)
-        assert [f"{name}: {brief(d, folder)}" for d in bag.sorted()] == []
+        assert [f"{name}: {d.place.source.name}: {d.code} {d.message}" for d in bag.sorted()] == []
         assert opened is not None
         assert [f"{name}: {r.problem}" for r in run_tests(opened) if r.problem is not None] == []
 
