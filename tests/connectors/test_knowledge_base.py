@@ -140,6 +140,7 @@ def test_a_newer_version_replaces_and_an_older_one_does_not(base: Base) -> None:
     assert base.get("local", "a") == Document("a", 0, "", "", "any")
 
 
+@pytest.mark.feature("K26")
 def test_a_call_that_comes_again_acts_once(base: Base) -> None:
     assert put(base, "a", "old", token="k1") == "written"
     assert put(base, "a", "new", token="k2") == "written"
@@ -191,6 +192,7 @@ def test_several_connections_write_at_once(place: Place) -> None:
     base.close()
 
 
+@pytest.mark.feature("K27")
 def test_what_was_acknowledged_survives_kill_9_beside_another_writer(place: Place) -> None:
     def start(prefix: str) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", "tests.connectors.bases", place.kind, place.where, prefix, "100000"]
@@ -222,6 +224,7 @@ def test_what_was_acknowledged_survives_kill_9_beside_another_writer(place: Plac
     base.close()
 
 
+@pytest.mark.feature("K41")
 def test_a_database_that_restarts_is_connected_to_again() -> None:
     own = PostgresServer()
     try:
