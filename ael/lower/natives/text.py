@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import Literal
 
 from ael.lower.abi.fault import text_too_large
 from ael.lower.abi.size import TEXT_MAX, sized, sized_text
 from ael.types.fault import Fault, FaultKind
+from ael.types.normal_form import Form, normal_form
 
-_PAIRS_MAX = 1 << 32
+_PAIRS_MAX = 1 << 30
 """Pairs of characters that a distance may stand for."""
 _RUN = re.compile(r"[0-9]+|[^0-9]+")
 _SEPARATOR = re.compile(r"[\W_]+")
@@ -60,7 +60,7 @@ def distance(a: str, b: str) -> int:
     if len(a) < len(b):
         a, b = b, a
     if len(a) * len(b) > _PAIRS_MAX:
-        raise Fault(FaultKind.TOO_LARGE, "texts whose lengths multiply to more than 4,294,967,296")
+        raise Fault(FaultKind.TOO_LARGE, "texts whose lengths multiply to more than 1,073,741,824")
     if not b:
         return len(a)
     where: dict[str, int] = {}
@@ -81,20 +81,19 @@ def distance(a: str, b: str) -> int:
     return found
 
 
-def normal(text: str, form: Literal["NFC", "NFD", "NFKC", "NFKD"]) -> str:
+def normal(text: str, form: Form) -> str:
     """The text in a normal form of Unicode, in which a character grows to 18 at most."""
-    return sized_text(unicodedata.normalize(form, text))
+    return sized_text(normal_form(text, form))
 
 
 def folded(text: str) -> str:
     """The text as it is compared where case does not matter."""
-    return sized_text(unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold()))
+    return normal(normal(text, "NFC").casefold(), "NFC")
 
 
 def plain(text: str) -> str:
     """Letters without their marks: `é` as `e`."""
-    taken_apart = unicodedata.normalize("NFKD", text)
-    return sized_text(unicodedata.normalize("NFC", "".join(c for c in taken_apart if not unicodedata.combining(c))))
+    return normal("".join(c for c in normal(text, "NFKD") if not unicodedata.combining(c)), "NFC")
 
 
 def natural(text: str) -> str:
