@@ -86,6 +86,7 @@ class Process:
             read,
             writable=space.write,
             sandboxed=binding.sandboxed,
+            kept=(self._world.root, self._world.folder),
         )
         async with self._slots:
             try:

@@ -53,7 +53,8 @@ class Command:
     `root`: the workspace, which it sees under its own path, and alone may write to. `folder`: the working directory, relative to
     `root`. `environment`: the variables that it gets beside PATH, HOME, TMPDIR, LANG, TERM; nothing of this process's is handed on.
     `read`: what it may read beside the workspace and the system's programs. `sandboxed=False`: the deployment says in so many words
-    that it does without a sandbox; limits and the clean environment hold there too.
+    that it does without a sandbox; limits and the clean environment hold there too. `kept`: what a command may only read although it lies
+    in the workspace, such as the program that runs it; AEL's own code and Python are kept by themselves.
     """
 
     root: Path
@@ -66,6 +67,7 @@ class Command:
     read: tuple[Path, ...] = ()
     writable: bool = True
     sandboxed: bool = True
+    kept: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -168,12 +170,36 @@ def _check(command: Command) -> None:
     program = command.argv[0] if command.argv else ""
     if not os.path.isabs(program) or os.path.realpath(program).startswith(below) or program.startswith(below):
         raise NotStarted("a program is an absolute path outside of the workspace")
+    _kept(command)
     for path in command.read:
         if os.path.realpath(path) != str(path) or str(path).startswith(below) or str(path) == "/" or not path.exists():
             raise NotStarted(f"`{path}` cannot be shown in the sandbox: it is not there, a link, or in the workspace")
     words = (*command.argv, command.folder, *command.environment, *command.environment.values())
     if any("\0" in word for word in words) or any("=" in name for name in command.environment):
         raise NotStarted("an argument holds a zero byte, or the name of a variable a `=`")
+
+
+def _kept(command: Command) -> list[str]:
+    """The entries of the workspace that are only read, because what decides about commands lies in them. Raises `NotStarted`.
+
+    A whole entry of the workspace's own folder: something deeper could be moved away with the folder around it.
+    """
+    if not (command.sandboxed and command.writable):
+        return []
+    own = (Path(ael.__file__).parent, Path(sys.executable), Path(sys.prefix), Path(sys.base_prefix))
+    found: set[str] = set()
+    for path in {place for given in (*own, *command.kept) for place in (given.absolute(), given.resolve())}:
+        if path == command.root:
+            raise NotStarted(
+                "the workspace holds what decides about commands, and a command could change it: the program, its deployment or AEL "
+                "itself; give it a folder of its own"
+            )
+        if path.is_relative_to(command.root):
+            entry = command.root / path.relative_to(command.root).parts[0]
+            if entry.is_symlink():
+                raise NotStarted(f"`{entry.name}` in the workspace is a link that what decides about commands is found through")
+            found.add(str(entry))
+    return sorted(entry for entry in found if os.path.exists(entry))
 
 
 def _platform(command: Command) -> None:
@@ -218,6 +244,7 @@ def _order(command: Command, *, probe: bool = False) -> bytes:
         "read": [str(path) for path in command.read],
         "writable": command.writable,
         "sandboxed": command.sandboxed,
+        "kept": _kept(command),
         "home": HOME,
     }
     data = json.dumps(told).encode()

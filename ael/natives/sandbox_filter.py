@@ -41,6 +41,8 @@ _REFUSED: Final[dict[str, tuple[int | None, int | None]]] = {
     "modify_ldt": (154, None), "uselib": (134, None), "ustat": (136, None), "nfsservctl": (180, 42), "migrate_pages": (256, 238),
     "move_pages": (279, 239), "mbind": (237, 235), "set_mempolicy": (238, 237), "lsm_set_self_attr": (460, 460),
 }  # fmt: skip
+# Room on a disk without a byte written, which no limit counts; the C library then writes it.
+_UNSUPPORTED: Final = {"fallocate": (285, 47)}
 # These are answered as a kernel does that has no such call: the C library and programs then take the older way.
 _ABSENT: Final = {"clone3": (435, 435), "memfd_create": (319, 279)}
 
@@ -53,7 +55,7 @@ _FAMILIES: Final = (1, 2, 10)
 """AF_UNIX, AF_INET, AF_INET6: without a network of its own these reach what is in the sandbox, and vsock would reach the host."""
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
 
-_EPERM, _ENOSYS, _EAFNOSUPPORT = 1, 38, 97
+_EPERM, _ENOSYS, _EOPNOTSUPP, _EAFNOSUPPORT = 1, 38, 95, 97
 _ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
 
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
@@ -75,7 +77,8 @@ def program(*, shared: bool) -> bytes:
     ]
     if MACHINE == "x86_64":
         steps += [_step(_AT_LEAST, _X32, 0, 1), _step(_RETURN, _ERRNO | _ENOSYS)]
-    for table, answer in ((_REFUSED, _EPERM), ({} if shared else _SHARED, _EPERM), (_ABSENT, _ENOSYS)):
+    shares = {} if shared else _SHARED
+    for table, answer in ((_REFUSED, _EPERM), (shares, _EPERM), (_UNSUPPORTED, _EOPNOTSUPP), (_ABSENT, _ENOSYS)):
         for numbers in table.values():
             number = numbers[column]
             if number is not None:

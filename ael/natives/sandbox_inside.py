@@ -66,9 +66,15 @@ def _walls(spec: dict[str, Any]) -> tuple[dict[str, Any], list[int]]:
         _loopback()
     limits = spec["limits"]
     view = View(
-        spec["root"], spec["read"], spec["home"], writable=spec["writable"], network=spec["network"], scratch=limits["memory"] // 2,
+        spec["root"],
+        spec["read"],
+        spec["kept"],
+        spec["home"],
+        writable=spec["writable"],
+        network=spec["network"],
+        scratch=limits["memory"] // 2,
         processes=limits["processes"],
-    )  # fmt: skip
+    )
     view.build()
     folders = [os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC) for path in ("/proc", "/tmp")]
     calls.drop_capabilities()

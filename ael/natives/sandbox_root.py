@@ -38,13 +38,24 @@ _READ_ONLY: Final = calls.MOUNT_ATTR_RDONLY | calls.MOUNT_ATTR_NOSUID | calls.MO
 
 
 class View:
-    """The new root while it is built. `processes`: the largest number of processes in it; `scratch`: bytes of its /tmp."""
+    """The new root while it is built. `kept`: what in the workspace is only read; `processes`: the largest number of processes in it;
+    `scratch`: bytes of its /tmp."""
 
     def __init__(
-        self, workspace: str, read: Sequence[str], home: str, *, writable: bool, network: bool, scratch: int, processes: int
+        self,
+        workspace: str,
+        read: Sequence[str],
+        kept: Sequence[str],
+        home: str,
+        *,
+        writable: bool,
+        network: bool,
+        scratch: int,
+        processes: int,
     ) -> None:
         self._workspace = workspace
         self._read = read
+        self._kept = kept
         self._home = home
         self._writable = writable
         self._network = network
@@ -81,8 +92,10 @@ class View:
             self.shown.append(path)
         attributes = calls.MOUNT_ATTR_NOSUID | calls.MOUNT_ATTR_NODEV | (0 if self._writable else calls.MOUNT_ATTR_RDONLY)
         found.append((self._workspace, calls.clone_mounts(self._workspace, attributes)))
+        found.extend((path, calls.clone_mounts(path, _READ_ONLY)) for path in self._kept)
         devices = (f"/dev/{name}" for name in _DEVICES)
-        found.extend((path, calls.clone_mounts(path, calls.MOUNT_ATTR_NOSUID)) for path in devices)
+        # Read-only keeps their modes and owners; what is written to a device goes through all the same.
+        found.extend((path, calls.clone_mounts(path, calls.MOUNT_ATTR_NOSUID | calls.MOUNT_ATTR_RDONLY)) for path in devices)
         return found
 
     def _own(self) -> None:

@@ -34,6 +34,8 @@ _SIZES: Mapping[str, tuple[int, int, str]] = {
     "disk": (0, 1 << 40, "of bytes"),
     "output": (256, 512 << 10, "from 256B to 512KiB"),
 }
+_LIVE = ("/dev", "/proc", "/run", "/sys", "/var/run")
+"""Folders of devices, processes and sockets: to see them is to use them."""
 _COUNTS: Mapping[str, tuple[int, int]] = {"open_files": (16, 65_536), "processes": (1, 10_000), "concurrent": (1, 256)}
 
 
@@ -139,9 +141,10 @@ def _read(found: Construct, node: n.Expr) -> tuple[str, ...]:
     where = argument(node, "read")
     given = _texts("read", found.named.get("read", []), where)
     for path in given:
-        if not _absolute(path) or path == "/":
+        if not _absolute(path) or path in ("/", "/tmp") or any(path == place or path.startswith(f"{place}/") for place in _LIVE):
             message = f"`{path[:80]}` cannot be shown in a sandbox"
-            raise Wrong("AEL0814", message, where, '`read` is a list of absolute paths below `/`: `read: ["/opt/tools"]`')
+            note = '`read` is a list of absolute paths of files, not of what the system shows of itself: `read: ["/opt/tools"]`'
+            raise Wrong("AEL0814", message, where, note)
     return given
 
 

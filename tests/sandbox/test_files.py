@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import textwrap
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from ael.natives.sandbox import NotStarted
-from tests.sandbox.box import SECRET, Box
+from ael.natives.sandbox import NotStarted, run
+from tests.sandbox.box import PYTHON, SECRET, Box
 
 pytestmark = pytest.mark.feature("A15.4", "K41")
 
@@ -97,6 +100,65 @@ def test_a_workspace_without_write_is_only_read(box: Box) -> None:
     (box.root / "a.txt").write_text("a")
     told = box.says(WRITES + "    print(open('a.txt').read())\n", "a.txt", "b.txt", writable=False)
     assert told.splitlines() == ["refused 30", "refused 30", "a"]
+
+
+def test_modes_and_owners_outside_stay(box: Box) -> None:
+    """Where AEL runs as root, the user of the sandbox owns what root owns."""
+    told = box.says("""
+        import os
+        for path in ("/dev/null", "/usr/bin/env", "/etc/passwd", "/proc/sys/kernel/core_pattern", "/", "/etc", "/proc"):
+            for act in (lambda: os.chmod(path, 0o666), lambda: os.utime(path), lambda: os.setxattr(path, "user.x", b"x")):
+                try:
+                    act()
+                    print("CHANGED", path)
+                except OSError:
+                    print("refused")
+    """)
+    assert set(told.splitlines()) == {"refused"}
+
+
+CHANGES = """
+    import os, shutil, sys
+    for act in (
+        lambda: open(sys.argv[1] + "/new", "w"),
+        lambda: os.rename(sys.argv[1], "away"),
+        lambda: shutil.rmtree(sys.argv[1]),
+        lambda: os.symlink("/tmp", sys.argv[1]),
+        lambda: os.chmod(sys.argv[1] + "/deep/file", 0o777),
+    ):
+        try:
+            act()
+            print("CHANGED")
+        except OSError:
+            print("refused")
+    open("beside", "w").write(open(sys.argv[1] + "/deep/file").read())
+"""
+
+
+def test_what_decides_about_commands_is_only_read(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The program and its deployment may lie in the workspace, and AEL itself, in a virtual environment there: a command that changed them
+    would be without walls the next time."""
+    deep = box.root / "agent" / "deep"
+    deep.mkdir(parents=True)
+    (deep / "file").write_text("mine")
+    command = replace(box.command(PYTHON, "-I", "-c", textwrap.dedent(CHANGES), "agent"), kept=(deep,))
+    done = asyncio.run(run(command))
+    assert (done.exit_code, done.stdout.split()) == (0, ["refused"] * 5), done
+    assert (box.root / "beside").read_text() == "mine"
+    again = replace(command, kept=())
+    monkeypatch.setattr("ael.natives.sandbox.sys.base_prefix", str(deep))
+    assert asyncio.run(run(again)).stdout.split() == ["refused"] * 5
+    assert sorted(path.name for path in box.root.iterdir()) == ["agent", "beside"]
+
+
+def test_a_workspace_that_is_the_program_is_refused(box: Box) -> None:
+    for kept in (box.root, box.root / "link" / "deep"):
+        (box.root / "link").unlink(missing_ok=True)
+        (box.root / "link").symlink_to(box.outside.parent)
+        with pytest.raises(NotStarted, match="what decides about commands"):
+            asyncio.run(run(replace(box.command("/bin/sh", "-c", "true"), kept=(kept,))))
+    done = asyncio.run(run(replace(box.command("/bin/sh", "-c", "true", writable=False), kept=(box.root,))))
+    assert done.exit_code == 0
 
 
 def test_no_second_name_of_a_file_outside_is_made(box: Box) -> None:

@@ -69,6 +69,7 @@ def test_what_a_line_becomes(tmp_path: Path, line: str, binding: ProcessBinding)
         ('process = sandbox(commands: ["/opt/../etc/x"])', "AEL0814 1:19 `/opt/../etc/x` is no command"),
         ('process = sandbox(commands: ["-x"])', "AEL0814 1:19 `-x` is no command"),
         ('process = sandbox(read: ["tools"])', "AEL0814 1:19 `tools` cannot be shown in a sandbox"),
+        ('process = sandbox(read: ["/run/docker.sock"])', "AEL0814 1:19 `/run/docker.sock` cannot be shown in a sandbox"),
         ('process = sandbox(read: ["/"])', "AEL0814 1:19 `/` cannot be shown in a sandbox"),
         ("process = sandbox(network: 1)", "AEL0814 1:19 `network` is `true` or `false`"),
         ("process = sandbox(time: 60)", "AEL0814 1:19 `time` is a duration of at most an hour, such as `60s`"),
