@@ -8,6 +8,7 @@ from ael.check import clause as c
 from ael.check.basis import Context, names_of, short, suggestion
 from ael.check.collect import ModuleScope, Symbol
 from ael.check.module import broken, far_service, find
+from ael.check.packs import pack_of
 from ael.syntax import nodes as n
 from ael.types.spec import ModelSpec
 
@@ -95,21 +96,47 @@ def _provider(context: Context, scope: ModuleScope, value: n.Expr) -> str | None
     if word is None:
         context.report("AEL0610", "a provider is a name, such as `anthropic`", scope.name, value)
         return None
-    hint, fix = suggestion(scope.source, value.span, word, [*PROVIDERS, *names_of(scope, "provide")])
+    connectors = _connectors(context, scope)
+    if word in connectors:
+        return connectors[word]
+    hint, fix = suggestion(scope.source, value.span, word, [*PROVIDERS, *names_of(scope, "provide"), *connectors])
     notes = ("one of your own is a `provide std/model.Model as NAME`",)
     context.report("AEL0610", f"there is no provider `{word}`{hint}", scope.name, value, notes=notes, fix=fix)
     return None
 
 
-def _provides_a_model(context: Context, scope: ModuleScope, symbol: Symbol, value: n.Expr) -> None:
-    """Report a provider of something else, and one that is called like a provider of the language's: a deployment would mean that."""
+def _connectors(context: Context, scope: ModuleScope) -> dict[str, str]:
+    """The connectors of a module's pack, wherever in it they are, and of the packs that it depends on: own name -> qualified name.
+
+    A provider is not imported: a deployment too calls it by its own name. The pack's own go first.
+    """
+    packs = context.collected.packs
+    own = pack_of(packs, scope.name)
+    found: dict[str, str] = {}
+    theirs: dict[str, str] = {}
+    for symbol in context.collected.of_kind("provide"):
+        other = pack_of(packs, symbol.module)
+        if _service(context, symbol) == SERVICE and (other == own or other in packs[own].depends):
+            (found if other == own else theirs).setdefault(short(symbol.name), symbol.name)
+    return {**theirs, **found}
+
+
+def _service(context: Context, symbol: Symbol) -> str | None:
+    """The qualified name of the service that a provider provides, where that is known."""
     node, collected = symbol.node, context.collected
     assert isinstance(node, n.ProvideDecl)
     own = collected.scope_of(symbol)
     service = far_service(collected, own, node) if node.module is not None else find(collected, own, node.service)
-    if service is not None and service.kind == "service" and service.name != SERVICE:
-        labels = (context.label(symbol.module, node.service, "it provides this"),)
-        message = f"`{short(symbol.name)}` is a provider of `{short(service.name)}`, not of `{SERVICE}`"
+    return service.name if service is not None and service.kind == "service" else None
+
+
+def _provides_a_model(context: Context, scope: ModuleScope, symbol: Symbol, value: n.Expr) -> None:
+    """Report a provider of something else, and one that is called like a provider of the language's: a deployment would mean that."""
+    service = _service(context, symbol)
+    if service is not None and service != SERVICE:
+        assert isinstance(symbol.node, n.ProvideDecl)
+        labels = (context.label(symbol.module, symbol.node.service, "it provides this"),)
+        message = f"`{short(symbol.name)}` is a provider of `{short(service)}`, not of `{SERVICE}`"
         context.report("AEL0610", message, scope.name, value, labels=labels)
     elif short(symbol.name) in PROVIDERS:
         message = f"`{short(symbol.name)}` is a provider that the language brings: give the connector another name"

@@ -19,7 +19,7 @@ from ael.project.reach import models_of, reachable
 from ael.run.bindings import BoundModel
 from ael.run.connector import MAX_OUTPUT, ConnectedModel
 from ael.run.ports import ModelProvider, Price, Prices
-from ael.types.spec import ModelSpec
+from ael.types.spec import ModelSpec, ToolSpec
 
 FREE = frozenset({"scripted", "local"})
 """Providers whose models cost nothing."""
@@ -81,14 +81,22 @@ def _connected(opened: Opened, binding: ModelBinding, settings: dict[str, object
     program = opened.program
     within = reachable(program, f"provide {binding.provider}", connectors=connectors.bound(program, opened.deployment))
     within |= reachable(program, binding.provider, connectors=connectors.bound(program, opened.deployment))
+    routes = any(name in program.nodes and program.nodes[name].model is not None for name in within)
+    placed = any(name.rpartition(".")[0] in opened.deployment.placements for name in within)
+    outside = placed or any(name in program.tools and _is_outside(program.tools[name]) for name in within)
     endpoint, window, most = settings.pop("endpoint", None), settings.pop("window", None), settings.pop("max_tokens", None)
     return ConnectedModel(
         binding.provider,
         endpoint if isinstance(endpoint, str) else None,
         window if isinstance(window, int) else None,
         most if isinstance(most, int) else MAX_OUTPUT,
-        any(name in program.nodes and program.nodes[name].model is not None for name in within),
+        routes,
+        not (routes or outside),
     )
+
+
+def _is_outside(tool: ToolSpec) -> bool:
+    return tool.extern is not None or tool.remote is not None
 
 
 def _ways(opened: Opened, spec: ModelSpec, binding: ModelBinding) -> tuple[str, ...]:
@@ -158,19 +166,23 @@ def prices_of(models: Mapping[str, BoundModel], deployment: Deployment) -> Price
     """Prices; the table of providers' prices is large and made only where a model can cost money."""
     others = [model.provider.name for model in models.values() if not isinstance(model.provider, ConnectedModel)]
     paid = bool(deployment.prices) or any(name not in FREE for name in others)
-    return _Prices(import_module("ael.models.prices").PriceTable(deployment.prices) if paid else None)
+    free = {
+        model.provider.name for model in models.values() if isinstance(model.provider, ConnectedModel) and model.provider.free
+    }
+    return _Prices(import_module("ael.models.prices").PriceTable(deployment.prices) if paid else None, FREE | free)
 
 
 class _Prices:
-    """A scripted or local model costs nothing, unless the deployment says otherwise; for others the table knows a price or none."""
+    """A scripted or local model, and one that is code of the program alone, costs nothing, unless the deployment says otherwise; for
+    others the table knows a price or none."""
 
-    def __init__(self, table: Prices | None) -> None:
+    def __init__(self, table: Prices | None, free: frozenset[str] = FREE) -> None:
         self.table = table
+        self.free = free
 
     def price(self, provider: str, model: str) -> Price | None:
-        if self.table is not None:
-            return self.table.price(provider, model)
-        return _NOTHING if provider in FREE else None
+        known = None if self.table is None else self.table.price(provider, model)
+        return _NOTHING if known is None and provider in self.free else known
 
 
 def short_name(name: str) -> str:

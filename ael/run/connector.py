@@ -68,7 +68,7 @@ class ConnectedModel:
     """A model that a connector provides, as a deployment binds it. `provide` is the qualified name of the provider.
 
     `routes`: its code asks models of the program, each of which reserves and settles what it takes, so that nothing is reserved for the
-    connector itself.
+    connector itself. `free`: its code reaches nothing outside of the program, so that it costs nothing where no price is said.
     """
 
     provide: str
@@ -76,6 +76,7 @@ class ConnectedModel:
     window: int | None = None
     max_output: int = MAX_OUTPUT
     routes: bool = False
+    free: bool = False
 
     @property
     def name(self) -> str:
