@@ -204,6 +204,7 @@ class Code:
             read=read,
             writable=space.write,
             sandboxed=binding.sandboxed,
+            kept=(self._world.root, self._world.folder),
         )
         try:
             return await finished(command)
