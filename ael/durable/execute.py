@@ -17,6 +17,7 @@ from ael.journal.store import RunJournal
 from ael.run.bindings import Options
 from ael.run.engine import Engine
 from ael.run.entry import Given
+from ael.run.handed import handed_of
 from ael.run.outcome import Outcome, Suspended, to_json, word_of
 from ael.run.run import Run
 from ael.run.scope import Attempts
@@ -161,6 +162,8 @@ def kept_options(options: Options) -> dict[str, object]:
     if options.key is not None:
         left = None if options.attempts is None else options.attempts.left
         kept["call"] = {"key": options.key, "via": list(options.via), "attempts": left}
+    if options.handed is not None:
+        kept["given"] = options.handed.text()
     return kept
 
 
@@ -174,6 +177,9 @@ def options_of(pinned: Mapping[str, object]) -> Options:
         left = call["attempts"]
         attempts = None if left is None else Attempts(left)
         kept = replace(kept, key=call["key"], via=tuple(call["via"]), attempts=attempts)
+    said = pinned.get("given")
+    if isinstance(said, str):
+        kept = replace(kept, handed=handed_of(said))
     return restored(kept, pinned)
 
 

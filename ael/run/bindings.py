@@ -16,6 +16,7 @@ from ael.project.tenants import TenantBinding
 from ael.run.budget import Account
 from ael.run.clock import SystemClock
 from ael.run.events import Event
+from ael.run.handed import Handed
 from ael.run.permission import Layer
 from ael.run.placement import Placement
 from ael.run.ports import Approver, Clock, ModelProvider, Prices, RemoteServer, Sink, StorePort
@@ -99,7 +100,8 @@ class Options:
     `park`: the run is given up while it waits for a person or a long time, and continued from its journal.
     `key`, `via`, `attempts`: of a run that is a call from outside, the idempotency key that the call was given, the servers that it came
     through, and the retries that are left to everything inside. `trace_parent`: a W3C `traceparent`. `content`: whether trace spans carry
-    content. `on_event` is called with every event; what it raises is ignored.
+    content. `handed`: what a run elsewhere that calls says of the arguments. `on_event` is called with every event; what it raises is
+    ignored.
     """
 
     tenant: str = "local"
@@ -117,4 +119,5 @@ class Options:
     key: str | None = None
     via: tuple[str, ...] = ()
     attempts: Attempts | None = None
+    handed: Handed | None = None
     on_event: Callable[[Event], None] | None = None

@@ -197,6 +197,7 @@ class Engine:
         if shared:
             run.purse = Purse(run, self._book, shared)
         run.via = options.via
+        run.handed = options.handed
         run.parks = options.park
         run.parks_uncertain = options.park and bindings.parks_uncertain
         if world.observer is not None:
@@ -241,7 +242,8 @@ class Engine:
             run.emit(RunStarted(run.id, name, run.tenant, run.caller))
         run.under_way = True
         watchdog = self.world.watchdog
-        scope = Scope(run, name, run.rights, run.account, run.deadline, None, span)
+        given = frozenset() if run.handed is None else frozenset(run.handed.sources)
+        scope = Scope(run, name, run.rights, run.account, run.deadline, None, span, seen=given)
         value: object = None
         ending: Failure | Fault | Uncertain | Parked | None = None
         try:

@@ -15,6 +15,7 @@ from ael.run.call import CallPlan
 from ael.run.carrier import ConnectedService
 from ael.run.codec import InputCodec, text_of_form
 from ael.run.extern import context_of, full_name
+from ael.run.handed import handed
 from ael.run.masker import Masker
 from ael.run.placement import PlacedAnswer, PlacedCall, Placement, ResultCodec
 from ael.run.progress import heard
@@ -123,7 +124,9 @@ class Crossing:
         run, watch = scope.run, None
         if run.followed or (run.listening and placement.own):
             watch = self._watch(scope, step.path.removesuffix(THERE), own=placement.own)
-        call = PlacedCall(self._target, text_of_form(form), resend, self._most, left, scope.run.via, context, grants, watch)
+        said = handed(scope, form)
+        told = "" if said is None else said.text()
+        call = PlacedCall(self._target, text_of_form(form), resend, self._most, left, scope.run.via, context, grants, watch, told)
         try:
             answer = await placement.call(call)
         except Fault as fault:

@@ -30,6 +30,7 @@ class PlacedCall:
     inside, None where nobody counts. `via`: the servers that the run behind this call came through. `grants`: the permissions that a node
     has left here, and may use at most there; None for an operation, whose body has its provider's. `watch`: hears what happens inside, each
     event by its name with its data (`ael.run.progress`), None where nobody follows the run; an adapter that cannot tell leaves it.
+    `handed`: what is said of the arguments (`ael.run.handed`), "" for nothing.
     """
 
     target: str
@@ -41,6 +42,7 @@ class PlacedCall:
     context: CallContext
     grants: tuple[str, ...] | None = None
     watch: Callable[[str, object], None] | None = None
+    handed: str = ""
 
 
 @dataclass(frozen=True, slots=True)

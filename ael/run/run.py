@@ -22,6 +22,7 @@ from ael.types.fault import Fault, FaultKind, Uncertain
 
 if TYPE_CHECKING:
     from ael.run.conversation import Talk
+    from ael.run.handed import Handed
     from ael.run.purse import Purse
     from ael.run.world import World
 
@@ -64,6 +65,7 @@ class Run:
         "draining",
         "entry",
         "followed",
+        "handed",
         "id",
         "inspect",
         "journal",
@@ -140,6 +142,8 @@ class Run:
         self.seen: frozenset[str] = frozenset()
         """The outside data that had a hand in the outcome, when the run has ended."""
         self.clean: frozenset[str] | None = None
+        self.handed: Handed | None = None
+        """What the run that called this one from elsewhere says of the arguments; None where they are the caller's own word."""
         self.workers: set[asyncio.Task[None]] = set()
         self.listening = on_event is not None
         """Whether anybody hears events."""

@@ -6,7 +6,7 @@ What the run was started with is data, but clean: who starts a run is who it act
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ael.run.run import Run
 from ael.types.canonical import encode
@@ -41,7 +41,11 @@ def unclean(run: Run, value: object) -> bool:
     """Whether `value`, which a model gave, equals no input of the run and no part of one: parts of texts are none, nor look-alikes."""
     if run.clean is None:
         found: set[str] = set()
-        for argument in run.arguments:
+        given: Iterable[object] = run.arguments
+        if run.handed is not None:
+            parameters = run.world.unit.signatures[run.entry].parameters
+            given = run.handed.values({one.wire: value for one, value in zip(parameters, run.arguments, strict=False)})
+        for argument in given:
             _collect(argument, found)
         run.clean = frozenset(found)
     return _text(value) not in run.clean

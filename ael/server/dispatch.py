@@ -20,6 +20,7 @@ from ael.journal.durable import Held, RunRow, RunState, StoreError
 from ael.project.serving import Listen
 from ael.run.bindings import Options
 from ael.run.entry import Input, decoded
+from ael.run.handed import Handed
 from ael.run.outcome import Value, to_json
 from ael.run.permission import Layer
 from ael.run.run import Follower, Run
@@ -57,6 +58,8 @@ class Incoming:
     via: tuple[str, ...] = ()
     grants: frozenset[str] | None = None
     """The permissions that whoever calls has left for it; None: all that the caller has."""
+    handed: Handed | None = None
+    """What a run that calls says of the arguments; None: they are the caller's own word."""
     follower: Follower | None = None
     """Who hears what happens in its run, while that is executed here."""
 
@@ -375,6 +378,7 @@ class Dispatch:
             key=request.key,
             via=(*request.via, self._name),
             attempts=None if request.attempts is None else Attempts(request.attempts),
+            handed=request.handed,
         )
 
     # --- what is told ---------------------------------------------------------------------------------------------------

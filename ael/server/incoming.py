@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from urllib.parse import unquote
 
+from ael.run.handed import handed_of
 from ael.server.caller import Caller
 from ael.server.dispatch import Incoming
 from ael.server.guard import Refused
@@ -26,6 +27,10 @@ def incoming(
     attempts = one(headers, "ael-attempts", _COUNT)
     via = one(headers, "ael-via", _KEY)
     grants = one(headers, "ael-grants", _KEY)
+    try:
+        said = handed_of(unquote(one(headers, "ael-given", _KEY) or ""))
+    except ValueError:
+        raise Refused(400, "the header `ael-given` is not as it should be") from None
     return Incoming(
         _caller(caller, headers) if trusts else caller,
         method,
@@ -36,6 +41,7 @@ def incoming(
         None if attempts is None else int(attempts),
         () if via is None else tuple(via.split(",")),
         None if grants is None else frozenset(grants.split(",")),
+        said,
     )
 
 

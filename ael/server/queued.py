@@ -18,6 +18,7 @@ from ael.journal.durable import RunRow, RunState, StoreError
 from ael.project.queues import QueueBinding
 from ael.run.bindings import Options
 from ael.run.entry import decoded
+from ael.run.handed import handed_of
 from ael.run.outcome import Outcome
 from ael.run.permission import Layer
 from ael.run.scope import Attempts
@@ -257,6 +258,7 @@ class Receiver:
             key=item.key,
             via=(*item.via, self.name),
             attempts=None if item.attempts is None else Attempts(item.attempts),
+            handed=handed_of(item.handed),
         )
 
     # --- its run ----------------------------------------------------------------------------------------------------------

@@ -164,6 +164,8 @@ class Elsewhere(ABC):
             given["ael-attempts"] = str(call.attempts)
         if call.grants is not None:
             given["ael-grants"] = ",".join(call.grants) or "-"
+        if call.handed:
+            given["ael-given"] = _quoted(call.handed)
         if call.via:
             given["ael-via"] = ",".join(call.via)
         given["ael-tenant"], given["ael-caller"] = _quoted(context.tenant), _quoted(context.caller)

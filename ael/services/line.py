@@ -115,6 +115,7 @@ class Queued(Elsewhere):
             call.via,
             call.grants,
             context.trace_parent,
+            call.handed,
         )
         entered = await self._enter(work, item)
         asked = item.at(entered.turn)

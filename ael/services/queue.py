@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import cast
 
+from ael.run.handed import handed_of
 from ael.run.placement import PlacedAnswer
 from ael.services.wire import MAX_ERROR
 from ael.types.json import JsonError, read
@@ -94,6 +95,7 @@ class Item:
     via: tuple[str, ...] = ()
     grants: tuple[str, ...] | None = None
     trace_parent: str = ""
+    handed: str = ""
 
     @property
     def token(self) -> str:
@@ -129,6 +131,7 @@ class Item:
             "via": list(self.via),
             "grants": None if self.grants is None else list(self.grants),
             "trace": self.trace_parent,
+            "given": self.handed,
         }
         return _written(form)
 
@@ -153,7 +156,18 @@ def item_of(text: bytes) -> Item:
         _texts(form.get("via")),
         None if grants is None else _texts(grants),
         _text(form, "trace"),
+        _given(form),
     )
+
+
+def _given(form: Mapping[str, object]) -> str:
+    """What is said of the arguments; an older sender says nothing. Raises `Unreadable`."""
+    told = _text(form, "given") if "given" in form else ""
+    try:
+        handed_of(told)
+    except ValueError as error:
+        raise Unreadable(str(error)) from None
+    return told
 
 
 @dataclass(frozen=True, slots=True)
