@@ -29,6 +29,7 @@ from tests.mutation import (
     skills,
     tenants,
     whatif,
+    workspace,
 )
 
 KINDS = frozenset(f"K{number:02}" for number in (*range(1, 17), 18, 19, 21, 22, 23, *range(25, 51), 53))
@@ -40,6 +41,7 @@ MUTATIONS = (
     *provider.MUTATIONS,
     *secrets.MUTATIONS,
     *sandbox.MUTATIONS,
+    *workspace.MUTATIONS,
     *skills.MUTATIONS,
     *servers.MUTATIONS,
     *connections.MUTATIONS,

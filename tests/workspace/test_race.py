@@ -14,7 +14,7 @@ from ael.natives.workspace import Workspace
 from ael.natives.workspace_walk import Walk
 from ael.natives.workspace_write import append, delete, put
 from ael.types.fault import Failure
-from tests.workspace.support import SECRET, space
+from tests.workspace.support import SECRET, refused, space
 
 ROUNDS = 3_000
 
@@ -82,6 +82,26 @@ def test_a_file_that_becomes_a_link_while_it_is_read(tmp_path: Path) -> None:
     with flipping(swapped(made.root, "a", "../outside.txt")):
         tries(lambda: seen.add(made.read("a").data))
     assert seen == {b"inside"}
+
+
+@pytest.mark.feature("A15.1", "K42")
+@pytest.mark.parametrize("name", ["a", "sub"])
+def test_a_file_that_becomes_a_link_after_it_was_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """The worst moment: between the look at what it is and the opening."""
+    made = space(tmp_path)
+    (made.root / "a").write_text("inside")
+    (made.root / "sub").mkdir()
+    (made.root / "sub" / "outside.txt").write_text("inside")
+    opens = os.open
+
+    def swapping(path: str, *rest: int, **named: int) -> int:
+        if path == name:
+            os.rename(made.root / name, made.root / "away")
+            (made.root / name).symlink_to("../outside.txt" if name == "a" else "..")
+        return opens(path, *rest, **named)
+
+    monkeypatch.setattr(os, "open", swapping)
+    refused(lambda: made.read("a" if name == "a" else "sub/outside.txt"), "OutsideWorkspace")
 
 
 @pytest.mark.feature("A15.1", "K42")
