@@ -64,6 +64,22 @@ MUTATIONS = (
         SANDBOX + "test_the_workspace_is_no_link",
     ),
     Mutation(
+        "K41",
+        "the care for what decides about commands, in the workspace",
+        "ael/natives/sandbox.py",
+        "            found.add(str(entry))",
+        "            pass",
+        SANDBOX + "test_what_decides_about_commands_is_only_read",
+    ),
+    Mutation(
+        "K41",
+        "the refusal of a workspace that is the program itself",
+        "ael/natives/sandbox.py",
+        "        if path == command.root:",
+        "        if False:",
+        SANDBOX + "test_a_workspace_that_is_the_program_is_refused",
+    ),
+    Mutation(
         "K39",
         "the end of a command that is cancelled",
         "ael/natives/sandbox.py",

@@ -36,7 +36,7 @@ def test_a_long_output_keeps_its_beginning_and_its_end(box: Box) -> None:
 
 def test_an_endless_output_ends_with_the_time_and_nobody_holds_it(box: Box) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    done = box.run("/bin/sh", "-c", "yes yes yes yes yes & yes no >&2", time=1_000, output=4_096)
+    done = box.run("/bin/sh", "-c", "yes yes yes yes yes & yes no >&2", time=2_000, output=4_096)
     assert done.timed_out
     assert (done.stdout_cut, done.stderr_cut) == (True, True)
     # Kilobytes: far below what came out.
