@@ -35,8 +35,9 @@ from ael.run.clock import SystemClock
 from ael.run.engine import Engine
 from ael.run.permission import Layer
 from ael.run.placement import Placement
-from ael.run.ports import Approver, Clock, ModelProvider, RemoteServer, Sink, StorePort
+from ael.run.ports import Approver, Clock, ModelProvider, RemoteServer, Sink
 from ael.run.store import MemoryStore, SqliteStore
+from ael.run.stored import StorePort
 from ael.types.agent import pairs
 from ael.types.value import Secret
 

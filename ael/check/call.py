@@ -226,10 +226,12 @@ def _by_member(c: Checker, node: n.Call, callee: n.FieldAccess, expected: Type |
             operation = c.collected.signatures.get(f"{owner.name}.{name.text}")
             if operation is None:
                 look_at_all(c, node)
-                end, fix = did_you_mean(name.text, ("get", "put", "remove", "entries", "has"), c.module.source, name.span)
+                end, fix = did_you_mean(
+                    name.text, ("get", "put", "swap", "remove", "entries", "page", "has"), c.module.source, name.span
+                )
                 c.report(
                     "AEL0214",
-                    f"a store has no `{name.text}`{end or '; it has `get`, `put`, `remove`, `entries` and `has`'}",
+                    f"a store has no `{name.text}`{end or '; it has `get`, `put`, `swap`, `remove`, `entries`, `page` and `has`'}",
                     name.span,
                     fix=fix,
                 )

@@ -25,8 +25,8 @@ from ael.types.signature import Effects, Repeat
 ACTS, IDEMPOTENT, RECONCILE, NEVER, WRITES = 1, 2, 4, 8, 16
 _FIRST_PERMISSION = 5
 _REPEATS = {Repeat.PURE: 0, Repeat.IDEMPOTENT: IDEMPOTENT, Repeat.RECONCILE: RECONCILE, Repeat.NEVER: NEVER}
-STORE_WRITES = frozenset({"put", "remove"})
-STORE_OPERATIONS = frozenset({"get", "put", "remove", "entries", "has"})
+STORE_WRITES = frozenset({"put", "swap", "remove"})
+STORE_OPERATIONS = frozenset({"get", "put", "swap", "remove", "entries", "page", "has"})
 _BUILTIN_EFFECTS = frozenset(EFFECTS.values())
 _FRAME_FUNCTIONS = frozenset({"release", "calls", "script"})
 """Built-in functions that reach the run through the frame (the trace, the test's record)."""

@@ -346,8 +346,9 @@ class Flow(Choosing):
         bit = self.shared.store_bits.get(owner)
         if bit is None or operation not in STORE_OPERATIONS:
             return 0
-        if operation == "put":
+        if operation in ("put", "swap"):
             self.write(owner, given)
+        if operation == "put":
             return 0
         return bit | given
 

@@ -16,6 +16,7 @@ from ael.types.signature import ParameterDef, Signature
 from ael.types.type import (
     BoolType,
     FunctionType,
+    IntType,
     MapType,
     SecretType,
     StringType,
@@ -173,12 +174,14 @@ class Signer:
         type = self.definer.writer(scope).type_of(node.type)
         self._data(scope, node.type, type, "store", secrets=False)
         value: Type = type.value if isinstance(type, MapType) else Unknown()
-        key = ParameterDef("key", "key", StringType())
+        key, kept = ParameterDef("key", "key", StringType()), ParameterDef("value", "value", value)
         operations: dict[str, tuple[tuple[ParameterDef, ...], Type]] = {
             "get": ((key,), optional(value)),
-            "put": ((key, ParameterDef("value", "value", value)), UnitType()),
+            "put": ((key, kept), UnitType()),
+            "swap": ((key, ParameterDef("was", "was", optional(value)), kept), BoolType()),
             "remove": ((key,), BoolType()),
             "entries": ((), MapType(value)),
+            "page": ((ParameterDef("after", "after", StringType()), ParameterDef("most", "most", IntType())), MapType(value)),
             "has": ((key,), BoolType()),
         }
         for name, (parameters, result) in operations.items():

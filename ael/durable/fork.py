@@ -20,7 +20,7 @@ from ael.types.fault import Fault, FaultKind
 from ael.types.signature import Repeat
 from ael.types.spec import BudgetSpec
 
-_READS = frozenset({"get", "has", "entries"})
+_READS = frozenset({"get", "has", "entries", "page"})
 """The operations of a store that only read."""
 _AROUND = (Kind.TOOL, Kind.OPERATION)
 """What other effects happen inside of."""

@@ -25,17 +25,15 @@ from ael.run.ports import (
     CallContext,
     Conversation,
     ConversationSpec,
-    Kept,
     ModelEvent,
     ModelProvider,
     ModelTurn,
-    Origin,
     Question,
     RemoteAnswer,
     RemoteServer,
     Reply,
-    StorePort,
-)  # fmt: skip
+)
+from ael.run.stored import Kept, Origin, StorePort  # fmt: skip
 from ael.types.spec import RemoteSpec
 
 Phase = Literal["send", "sent"]
@@ -221,6 +219,12 @@ class _Store:
         await self._inner.put(key, value, token, origin)
         self._sends.after()
 
+    async def swap(self, key: str, was: object | None, value: object, token: str, origin: Origin | None = None) -> bool:
+        self._sends.note(Send("store", token, f"{self._name}.swap", token))
+        swapped = await self._inner.swap(key, was, value, token, origin)
+        self._sends.after()
+        return swapped
+
     async def remove(self, key: str, token: str) -> bool:
         self._sends.note(Send("store", token, f"{self._name}.remove", token))
         removed = await self._inner.remove(key, token)
@@ -229,6 +233,9 @@ class _Store:
 
     async def entries(self, limit: int) -> list[tuple[str, Kept]]:
         return await self._inner.entries(limit)
+
+    async def page(self, after: str, limit: int) -> list[tuple[str, Kept]]:
+        return await self._inner.page(after, limit)
 
     async def close(self) -> None:
         await self._inner.close()

@@ -19,8 +19,9 @@ from ael.run.events import Event
 from ael.run.handed import Handed
 from ael.run.permission import Layer
 from ael.run.placement import Placement
-from ael.run.ports import Approver, Clock, ModelProvider, Prices, RemoteServer, Sink, StorePort
+from ael.run.ports import Approver, Clock, ModelProvider, Prices, RemoteServer, Sink
 from ael.run.scope import Attempts
+from ael.run.stored import StorePort
 from ael.types.spec import BudgetSpec
 from ael.types.value import Secret
 

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
-from typing import Literal, NamedTuple, Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 from ael.types.spec import RemoteSpec
 from ael.types.value import File
@@ -327,42 +327,7 @@ class Approver(Protocol):
         """Ask. May wait long; is cancelled with the run. None: nobody here decides now; a run that can be parked waits parked."""
 
 
-# --- stores and clocks -----------------------------------------------------------------------------------------------
-
-
-class Origin(NamedTuple):
-    """Where what a store keeps came from: the outside data that had a hand in it, and the place that wrote it, as `RUN/PATH`."""
-
-    sources: tuple[str, ...]
-    written: str
-
-
-class Kept(NamedTuple):
-    """What a store keeps under a key. `origin` None: nobody said; it was written by an older version, or by another program."""
-
-    value: object
-    origin: Origin | None
-
-
-class StorePort(Protocol):
-    """A typed durable map as a deployment binds it: keys are strings, values JSON forms already encoded.
-
-    The origin of a value is kept beside it, never in it: nothing that is written as a value can say where it came from (feature A14.3).
-    """
-
-    def of(self, tenant: str) -> StorePort:
-        """The tenant's own: nothing that one tenant keeps is seen by another. That of `local` is the store itself."""
-
-    async def get(self, key: str) -> Kept | None: ...
-
-    async def put(self, key: str, value: object, token: str, origin: Origin | None = None) -> None:
-        """Write. `token` is the idempotency key: the same one twice acts once."""
-
-    async def remove(self, key: str, token: str) -> bool: ...
-
-    async def entries(self, limit: int) -> list[tuple[str, Kept]]: ...
-
-    async def close(self) -> None: ...
+# --- clocks, sinks, calls ------------------------------------------------------------------------------------------------
 
 
 class Timer(Protocol):

@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Coroutine, Sequence
 from copy import copy
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from ael.journal.entry import Kind
 from ael.lower.unit import Code
@@ -16,17 +16,17 @@ from ael.run.events import StoreChanged
 from ael.run.frame import RunFrame
 from ael.run.gate import bad_arguments, permission
 from ael.run.permission import Rights
-from ael.run.ports import Kept, Origin, StorePort
 from ael.run.run import Run
 from ael.run.scope import Scope
 from ael.run.step import Step, ordered
+from ael.run.stored import Kept, Origin, StorePort
 from ael.run.tool import DEPTH, size_limit, time_limit
 from ael.run.world import World
 from ael.types.fault import Fault, FaultKind, Uncertain
 from ael.types.problem import DecodeError
 from ael.types.signature import Effects, ParameterDef, Repeat, Signature
 from ael.types.spec import LimitSpec, OperationSpec, StoreSpec
-from ael.types.type import BoolType, MapType, StringType, Type, UnitType, optional
+from ael.types.type import BoolType, IntType, MapType, StringType, Type, UnitType, optional
 
 
 class Serving(CallPlan):
@@ -154,7 +154,7 @@ class OperationPlan(Serving):
 
 
 class StorePlan(Serving):
-    """One call on a store: `get`, `put`, `remove`, `entries`, `has`. All are idempotent; writes carry the call's key."""
+    """One call on a store: `get`, `put`, `swap`, `remove`, `entries`, `page`, `has`. All are idempotent; writes carry the call's key."""
 
     kind = Kind.STORE
     span = "store"
@@ -173,7 +173,7 @@ class StorePlan(Serving):
             bindings.defaults.tool_timeout / 1000,
             InputCodec(world.codecs, signature, bindings.limits.input),
             world.codecs.value(signature.result),
-            _ENTRIES_BYTES if operation == "entries" else bindings.limits.input,
+            _ENTRIES_BYTES if operation in ("entries", "page") else bindings.limits.input,
             frozenset(),
         )
         self._operation = operation
@@ -208,6 +208,18 @@ class StorePlan(Serving):
                 await port.put(key, self._codec.encode(arguments.get("value")), token, origin)
                 self._tell(run, path, key)
                 return None
+            case "swap":
+                found = await port.get(key)
+                self._came(scope, step, () if found is None else (found,))
+                was, origin = arguments.get("was"), Origin(ordered(scope.seen), f"{run.id}/{step.path}")
+                old = None if was is None else self._codec.encode(was)
+                swapped = await port.swap(key, old, self._codec.encode(arguments.get("value")), token, origin)
+                if swapped:
+                    self._tell(run, path, key)
+                return swapped
+            case "page":
+                most = min(max(cast("int", arguments["most"]), 0), self._entries)
+                return self._map(scope, step, await port.page(str(arguments["after"]), most))
             case "remove":
                 found = await port.get(key)
                 self._came(scope, step, () if found is None else (found,))
@@ -221,8 +233,11 @@ class StorePlan(Serving):
                     raise Fault(
                         FaultKind.TOO_LARGE, f"`{self.short}` has more than the {self._entries:,} entries that a map may have"
                     )
-                self._came(scope, step, [kept for _, kept in rows])
-                return {name: self._decoded(name, kept.value) for name, kept in rows}
+                return self._map(scope, step, rows)
+
+    def _map(self, scope: Scope, step: Step, rows: Sequence[tuple[str, Kept]]) -> dict[str, object]:
+        self._came(scope, step, [kept for _, kept in rows])
+        return {name: self._decoded(name, kept.value) for name, kept in rows}
 
     def _came(self, scope: Scope, step: Step, found: Sequence[Kept]) -> None:
         """What was read has where it came from, whichever run wrote it; where nobody said so, it counts as outside data."""
@@ -252,7 +267,7 @@ _PLACES = 16
 _AGAIN = 0.05
 """Seconds after which a call that found no room may come again."""
 _ENTRIES_BYTES = 64 * 1024 * 1024
-STORE_OPERATIONS = ("get", "put", "remove", "entries", "has")
+STORE_OPERATIONS = ("get", "put", "swap", "remove", "entries", "page", "has")
 _KEY = ParameterDef("key", "key", StringType())
 
 
@@ -265,8 +280,14 @@ def signature_of(spec: StoreSpec, operation: str) -> Signature:
             result = optional(spec.value)
         case "put":
             parameters, result = (_KEY, ParameterDef("value", "value", spec.value)), UnitType()
+        case "swap":
+            was, value = ParameterDef("was", "was", optional(spec.value)), ParameterDef("value", "value", spec.value)
+            parameters, result = (_KEY, was, value), BoolType()
         case "entries":
             parameters, result = (), MapType(spec.value)
+        case "page":
+            after, most = ParameterDef("after", "after", StringType()), ParameterDef("most", "most", IntType())
+            parameters, result = (after, most), MapType(spec.value)
         case _:
             result = BoolType()
     permissions = frozenset() if spec.permission is None else frozenset({spec.permission})

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from ael.project.tenants import DEFAULT_TENANT
-from ael.run.ports import Kept, Origin
+from ael.run.stored import Kept, Origin
 from ael.types.canonical import encode
 from ael.types.fault import Fault, FaultKind
 from ael.types.json import read
@@ -61,12 +61,27 @@ class MemoryStore:
             self._remember(token, known)
         return known
 
+    async def swap(self, key: str, was: object | None, value: object, token: str, origin: Origin | None = None) -> bool:
+        known = self._tokens.get(token)
+        if known is None:
+            there = self._values.get(key, (_NULL, None))[0]
+            known = there == encode(was)
+            if known:
+                self._values[key] = encode(value), origin
+            self._remember(token, known)
+        return known
+
     async def entries(self, limit: int) -> list[tuple[str, Kept]]:
-        chosen = sorted(self._values)[:limit]
-        return [(key, Kept(_read(text), origin)) for key in chosen for text, origin in (self._values[key],)]
+        return self._kept(sorted(self._values)[:limit])
+
+    async def page(self, after: str, limit: int) -> list[tuple[str, Kept]]:
+        return self._kept(sorted(key for key in self._values if key > after)[:limit])
 
     async def close(self) -> None:
         """Nothing is held."""
+
+    def _kept(self, keys: list[str]) -> list[tuple[str, Kept]]:
+        return [(key, Kept(_read(text), origin)) for key in keys for text, origin in (self._values[key],)]
 
     def _remember(self, token: str, result: bool) -> None:
         self._tokens[token] = result
@@ -99,12 +114,11 @@ class SqliteStore:
 
     async def put(self, key: str, value: object, token: str, origin: Origin | None = None) -> None:
         text = encode(value)
-        told = None if origin is None else json.dumps(origin, separators=(",", ":"))
+        told = _told(origin)
 
         def write(db: sqlite3.Connection) -> None:
             if self._once(db, token) is None:
-                row = (self._name, key, text, told)
-                db.execute("INSERT OR REPLACE INTO entry (store, key, value, origin) VALUES (?, ?, ?, ?)", row)
+                self._write(db, key, text, told)
                 db.execute("INSERT INTO token (store, token, result) VALUES (?, ?, 1)", (self._name, token))
 
         await self._file.do(partial(_transaction, write))
@@ -119,14 +133,39 @@ class SqliteStore:
 
         return await self._file.do(partial(_transaction, write))
 
+    async def swap(self, key: str, was: object | None, value: object, token: str, origin: Origin | None = None) -> bool:
+        old, new, told = encode(was), encode(value), _told(origin)
+
+        def write(db: sqlite3.Connection) -> bool:
+            known = self._once(db, token)
+            if known is None:
+                row = db.execute("SELECT value FROM entry WHERE store = ? AND key = ?", (self._name, key)).fetchone()
+                known = int((_NULL if row is None else row[0]) == old)
+                if known:
+                    self._write(db, key, new, told)
+                db.execute("INSERT INTO token (store, token, result) VALUES (?, ?, ?)", (self._name, token, known))
+            return bool(known)
+
+        return await self._file.do(partial(_transaction, write))
+
     async def entries(self, limit: int) -> list[tuple[str, Kept]]:
-        query = "SELECT key, value, origin FROM entry WHERE store = ? ORDER BY key LIMIT ?"
-        rows = await self._file.do(lambda db: db.execute(query, (self._name, limit)).fetchall())
+        return await self._some("", (), limit)
+
+    async def page(self, after: str, limit: int) -> list[tuple[str, Kept]]:
+        return await self._some(" AND key > ?", (after,), limit)
+
+    async def _some(self, where: str, given: tuple[str, ...], limit: int) -> list[tuple[str, Kept]]:
+        query = f"SELECT key, value, origin FROM entry WHERE store = ?{where} ORDER BY key LIMIT ?"
+        rows = await self._file.do(lambda db: db.execute(query, (self._name, *given, limit)).fetchall())
         return [(key, Kept(_read(value), _origin(origin))) for key, value, origin in rows]
 
     async def close(self) -> None:
         """Close the file, after what is under way."""
         await self._file.close()
+
+    def _write(self, db: sqlite3.Connection, key: str, text: bytes, told: str | None) -> None:
+        row = (self._name, key, text, told)
+        db.execute("INSERT OR REPLACE INTO entry (store, key, value, origin) VALUES (?, ?, ?, ?)", row)
 
     def _once(self, db: sqlite3.Connection, token: str) -> int | None:
         """What the call with this token did, if it was here before."""
@@ -232,6 +271,13 @@ def _origin(text: object) -> Origin | None:
     if not isinstance(sources, list) or not isinstance(written, str):
         return None
     return Origin(tuple([str(source) for source in sources]), written)
+
+
+_NULL = encode(None)
+
+
+def _told(origin: Origin | None) -> str | None:
+    return None if origin is None else json.dumps(origin, separators=(",", ":"))
 
 
 def _read(text: bytes) -> object:

@@ -24,8 +24,9 @@ from ael.journal.writer import BATCH, Connection, Database
 from ael.run.bindings import Bindings, BoundModel, Options
 from ael.run.engine import Engine
 from ael.run.outcome import Outcome, Suspended, Value
-from ael.run.ports import CallContext, Kept, ModelTurn, Opaque, Origin
+from ael.run.ports import CallContext, ModelTurn, Opaque
 from ael.run.store import MemoryStore
+from ael.run.stored import Kept, Origin
 from tests.durable.programs import EXTERNS, UNREPEATABLE, Program
 from tests.journal.places import Place
 from tests.run.fakes import FakeConversation, call, calls, model, said

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from ael.run.ports import Decision, Kept
+from ael.run.ports import Decision
 from ael.run.store import SqliteStore
+from ael.run.stored import Kept
 from tests.programs import open_files
 from tests.run.fakes import FakeApprover
 from tests.run.helpers import fault_of, uncertain_of, value_of

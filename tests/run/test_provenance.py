@@ -11,8 +11,9 @@ import pytest
 
 from ael.journal.memory import MemoryJournal
 from ael.run.bindings import Options
-from ael.run.ports import Decision, Kept, Origin, StorePort
+from ael.run.ports import Decision
 from ael.run.store import MemoryStore, SqliteStore
+from ael.run.stored import Kept, Origin, StorePort
 from ael.types.fault import Failure
 from ael.types.signature import ParameterDef
 from ael.types.spec import StoreSpec

@@ -15,8 +15,8 @@ from ael.journal.memory import MemoryJournal
 from ael.run.bindings import Options
 from ael.run.events import Logged
 from ael.run.permission import Layer
-from ael.run.ports import Kept, Origin
 from ael.run.store import MemoryStore, SqliteStore
+from ael.run.stored import Kept, Origin
 from ael.types.fault import Failure, Fault, FaultKind
 from ael.types.signature import Repeat
 from ael.types.spec import LimitSpec, RetrySpec, StoreSpec

@@ -16,8 +16,9 @@ from ael.project.serving import CallerBinding
 from ael.project.tenants import TenantBinding
 from ael.run.bindings import Options
 from ael.run.events import BudgetReached
-from ael.run.ports import ModelTurn, StorePort, Usage
+from ael.run.ports import ModelTurn, Usage
 from ael.run.store import MemoryStore, SqliteStore
+from ael.run.stored import StorePort
 from ael.types.fault import FaultKind
 from ael.types.spec import BudgetSpec, StoreSpec
 from tests.journal.test_accounts import used_of
