@@ -11,6 +11,8 @@ from pathlib import Path
 
 from ael.data import replace
 from ael.host import Host, HostError, open_host
+from ael.hosting.models import bind_model
+from ael.hosting.secrets import NoSecrets
 from ael.lower.unit import CompiledTest
 from ael.models.script import Script, ScriptError, parse_script
 from ael.models.scripted import ScriptedProvider
@@ -109,9 +111,16 @@ def _scripted(model: str, turns: Sequence[object]) -> ModelProvider:
 
 
 def _unscripted(opened: Opened) -> dict[str, BoundModel]:
-    """Models that nothing was scripted for: asking one ends the test with a fault that says so."""
+    """Models that nothing was scripted for: asking one ends the test with a fault that says so. One that the program itself declares to be
+    a connector of its own is that connector: a test calls the program's own code."""
     empty = ScriptedProvider(Script(()))
-    return {name: BoundModel(empty, spec.model or "script", {}, spec.fallback) for name, spec in opened.program.models.items()}
+    secrets = NoSecrets(opened.deployment)
+    return {
+        name: bind_model(opened, spec, secrets)
+        if spec.provider in opened.program.provides
+        else BoundModel(empty, spec.model or "script", {}, spec.fallback)
+        for name, spec in opened.program.models.items()
+    }
 
 
 class _Approves:
