@@ -15,6 +15,7 @@ from ael.hosting.logs import Exporter
 from ael.hosting.models import short_name
 from ael.observe.entry import Entry
 from ael.observe.waiting import Undelivered, WaitingSink
+from ael.project.deployment import SizeLimits
 from ael.project.logs import SINK, SinkBinding
 from ael.project.program import Opened
 from ael.project.tenants import DEFAULT_TENANT
@@ -47,6 +48,7 @@ def alone(opened: Opened, binding: SinkBinding) -> Opened:
         logs=(),
         tenants={},
         serving=replace(deployment.serving, callers={}),
+        limits=SizeLimits(),
         run_budget=BudgetSpec(tokens=0, time=TIME, tool_calls=TOOL_CALLS),
     )
     return replace(opened, deployment=mine)

@@ -11,12 +11,13 @@ from ael.run.ports import Span
 
 LEVELS = ("Debug", "Info", "Warning", "Error")
 """From the least to the most urgent, as `std/log.Level` has them."""
-TEXT, CONTENT = 16_384, 32_768
-"""Characters of what was logged, and of a span's content as JSON, that an entry has at most."""
+TEXT, CONTENT, DEPTH = 16_384, 16_384, 20
+"""Characters of what was logged, and of a span's content as JSON, that an entry has at most; levels of that. Within these, everything that
+decodes an entry takes it."""
 _ATTRIBUTE = 2_000
 _ATTRIBUTES = 64
 _TAINT = 64
-_NAME = 512
+_NAME, _RUN = 512, 200
 _LEVEL = re.compile(r"(debug|info|warning|error): ?", re.IGNORECASE)
 _DETAIL = frozenset({"operation", "store", "effect", "release", "server"})
 _OUTCOME = {"fault": "Error", "uncertain": "Error", "error": "Warning", "refused": "Warning"}
@@ -37,7 +38,7 @@ def entry_of(span: Span, *, content: bool) -> Entry:
         "outcome": span.outcome,
         "text": _cut(text, TEXT),
         "tenant": span.tenant,
-        "run": span.run,
+        "run": span.run[:_RUN],
         "path": span.path[:_NAME],
         "seconds": max(0.0, round(span.end - span.start, 6)),
         "taint": [one[:_NAME] for one in span.taint[:_TAINT]],
@@ -86,12 +87,21 @@ def _plain(value: object) -> object:
     if isinstance(value, str):
         return _cut(value, _ATTRIBUTE)
     text = json.dumps(value, default=str, ensure_ascii=False)
-    return json.loads(text) if len(text) <= _ATTRIBUTE else _cut(text, _ATTRIBUTE)
+    return json.loads(text) if len(text) <= _ATTRIBUTE and not _deep(value, DEPTH) else _cut(text, _ATTRIBUTE)
 
 
 def _content(content: Mapping[str, object]) -> object:
+    """A span's content as JSON; where it is too much, the beginning of its text."""
     text = json.dumps(content, default=str, ensure_ascii=False)
-    return json.loads(text) if len(text) <= CONTENT else {"cut": text[:CONTENT], "characters": len(text)}
+    if len(text) <= CONTENT and not _deep(content, DEPTH):
+        return json.loads(text)
+    return {"cut": text[:CONTENT], "characters": len(text)}
+
+
+def _deep(value: object, most: int) -> bool:
+    """Whether a value has more than `most` levels."""
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+    return not most or any(_deep(one, most - 1) for one in inner)
 
 
 def _cut(text: str, most: int) -> str:

@@ -98,6 +98,22 @@ def test_a_level_and_content_are_the_lines_word(tmp_path: Path) -> None:
     assert "A-42" in json.dumps(tool["content"])
 
 
+@pytest.mark.feature("K36")
+def test_no_content_is_too_much_for_a_sink(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program = MAIN.replace('node main(text: String = "hello") -> String', "node main(text: Json) -> String").replace(
+        "look(text)\n", 'look("x")\n'
+    )
+    deep: Any = 1
+    for _ in range(28):
+        deep = [deep]
+    for name, text in (("deep", deep), ("wide", [0] * 9_000), ("long", "x" * 60_000), ("odd", {"": [None, 1e308, "\x00\u202e"]})):
+        lines = f"{LINE}limit input 200KB, depth 32\nlog = keeps(content: true)\n"
+        (outcome,) = ran(tmp_path / name, HEAD + KEEPS + program, lines, text=text)
+        assert isinstance(outcome, Value)
+        assert len(kept(tmp_path / name)) == 4
+    assert "log entries" not in capsys.readouterr().err
+
+
 @pytest.mark.feature("K41")
 def test_no_secret_comes_to_a_sink(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLANTED", "planted-secret-9271")
