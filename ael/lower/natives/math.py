@@ -106,17 +106,14 @@ def sum(numbers: list[float]) -> float | None:
 
 
 def mean(numbers: list[float]) -> float | None:
-    """The arithmetic mean, of equal numbers that number; null of nothing."""
+    """The arithmetic mean, rounded once, so that of equal numbers it is that number; null of nothing."""
     if not numbers:
         return None
-    found = _exact(numbers)
-    # of a sum that is too large the mean is not
-    middle = found / len(numbers) if found is not None else _exact(x / len(numbers) for x in numbers)
-    if middle is None:
-        return None
-    # dividing a rounded sum rounds again: what that is off by is put right
-    rest = _exact(x - middle for x in numbers)
-    return middle if rest is None else middle + rest / len(numbers)
+    sums: dict[int, int] = {}
+    for numerator, denominator in map(float.as_integer_ratio, numbers):
+        sums[denominator] = sums.get(denominator, 0) + numerator
+    steps = builtins.sum(numerator * (_STEPS // denominator) for denominator, numerator in sums.items())
+    return steps / (len(numbers) * _STEPS)
 
 
 def moving(numbers: list[float], size: int) -> list[float]:
