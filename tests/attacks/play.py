@@ -82,6 +82,8 @@ class Played:
         for entry in self.run.journal.entries():
             if entry.ending is not None and entry.ending.value == "error":
                 found.add("body")
+            if entry.ending is not None and entry.ending.value == "fault" and isinstance(entry.value, Mapping):
+                found |= {"output"} if entry.value.get("kind") == "InvalidOutput" else set()
         return found
 
     @property
@@ -143,7 +145,8 @@ async def _play(case: Case, one: Play, opened: Opened) -> Played:
         provider = ScriptedProvider(Script(tuple([_turn(turn) for turn in turns])), keep_requests=True)
         providers.append(provider)
         bound[name] = BoundModel(provider, "script")
-    functions = {name: _outside(name.rpartition(".")[2], now) for name in opened.program.tools}
+    outside = [name for name, tool in opened.program.tools.items() if (tool.extern or "").startswith("outside:")]
+    functions = {name: _outside(name.rpartition(".")[2], now) for name in outside}
     host = open_host(
         opened,
         models=bound,

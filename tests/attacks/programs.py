@@ -52,7 +52,7 @@ tool find(words: String(max: 100)) -> List<String(max: 2_000)>(max: 10)
   extern "outside:find"
 
 /// Send a letter. Call it when the letter is finished.
-tool send(trusted to: String(max: 100), text: String(max: 500)) -> String
+tool send(trusted to: String, text: String(max: 500)) -> String
   needs mail.send
   repeat idempotent
 {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.attacks.case import Case
-from tests.attacks.table import approvals, arguments, naming, reading, trusted, turns
+from tests.attacks.table import approvals, arguments, helpers, memory, naming, programs, reading, trusted, turns
 
 CASES: tuple[Case, ...] = (
     *reading.CASES,
@@ -12,4 +12,7 @@ CASES: tuple[Case, ...] = (
     *arguments.CASES,
     *approvals.CASES,
     *turns.CASES,
+    *memory.CASES,
+    *helpers.CASES,
+    *programs.CASES,
 )
