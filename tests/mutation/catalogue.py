@@ -14,6 +14,7 @@ from tests.mutation import (
     kept,
     knowledge,
     language,
+    library,
     load,
     loop,
     packs,
@@ -62,5 +63,6 @@ MUTATIONS = (
     *agents.MUTATIONS,
     *tenants.MUTATIONS,
     *language.MUTATIONS,
+    *library.MUTATIONS,
     *embedding.MUTATIONS,
 )

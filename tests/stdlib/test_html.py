@@ -33,6 +33,7 @@ LEAKS = [
     "<svg><style><!--</style></svg>X-->",
     "<svg><![CDATA[ > </svg> X ]]>",
     "<!--> <!-- X -->",
+    "<!-- <b> X -->",
     "<!-- a --!><!-- X",
     "<script><!-- <script> </script><p hidden>X",
     "<style>a{}</style ><noscript>X</noscript>",
