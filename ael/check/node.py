@@ -200,7 +200,8 @@ def effects(graph: Graph, draft: Draft, fails: frozenset[str], tainted: bool) ->
     """What calling a node can do: its grants (the caller's must cover them), and what it calls."""
     inner = graph.effects(draft.symbol.name, False)
     repeat = min(inner.repeat, Repeat.IDEMPOTENT) if draft.driven else inner.repeat
-    return Effects(draft.grants, repeat, True, "Uncertain" in fails, tainted)
+    plain = not draft.driven and not inner.acts
+    return Effects(draft.grants, repeat, True, "Uncertain" in fails, tainted, plain)
 
 
 def plain(context: Context, graph: Graph) -> None:

@@ -101,8 +101,8 @@ class Options:
     `park`: the run is given up while it waits for a person or a long time, and continued from its journal.
     `key`, `via`, `attempts`: of a run that is a call from outside, the idempotency key that the call was given, the servers that it came
     through, and the retries that are left to everything inside. `trace_parent`: a W3C `traceparent`. `content`: whether trace spans carry
-    content. `handed`: what a run elsewhere that calls says of the arguments. `on_event` is called with every event; what it raises is
-    ignored.
+    content. `handed`: what a run elsewhere that calls says of the arguments. `at_once`: nobody follows the run from its start, so that one
+    which never waits may have ended when it is handed out. `on_event` is called with every event; what it raises is ignored.
     """
 
     tenant: str = "local"
@@ -121,4 +121,5 @@ class Options:
     via: tuple[str, ...] = ()
     attempts: Attempts | None = None
     handed: Handed | None = None
+    at_once: bool = False
     on_event: Callable[[Event], None] | None = None

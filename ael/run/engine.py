@@ -86,8 +86,20 @@ class Engine:
         node = self.world.unit.nodes.get(name)
         budget = BudgetSpec() if node is None else node.spec.budget
         run, diverged = self._run(name, arguments, pinned, budget, options)
-        run.begin(self._visit(run, name, options, problem or diverged))
+        begin = run.complete if options.at_once and self.never_waits(name, options) else run.begin
+        begin(self._visit(run, name, options, problem or diverged))
         return run
+
+    def plain(self, name: str) -> bool:
+        """Whether an entry is a node of plain code that runs here: a visit of it waits for nothing."""
+        node = self.world.unit.nodes.get(name)
+        return node is not None and node.spec.signature.effects.plain and name not in self.world.bindings.placements
+
+    def never_waits(self, name: str, options: Options) -> bool:
+        """Whether a run of an entry, by its qualified name, waits for nothing: plain code, with nothing kept and nothing shared."""
+        if self._keeps or options.journal is not None or not self.plain(name):
+            return False
+        return not self.access.shared(options.tenant, options.caller)
 
     def header(self, entry: str | None, given: Given, options: Options) -> tuple[Header, dict[str, object]]:
         """What a run of `entry` is pinned to, and its input as JSON, for a store that keeps it.

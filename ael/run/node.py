@@ -14,7 +14,7 @@ from ael.run.budget import Account
 from ael.run.codec import ValueCodec, written
 from ael.run.connector import ConnectedModel
 from ael.run.conversation import Link, Setup, Talk, unpriced
-from ael.run.deadline import Deadline, Expired
+from ael.run.deadline import Deadline, Expired, Within
 from ael.run.events import NodeFinished, NodeStarted
 from ael.run.frame import RunFrame
 from ael.run.given_up import GivenUp
@@ -102,9 +102,10 @@ class NodePlan:
         ending = "fault"
         try:
             try:
-                with deadline:
-                    plan = self.place(run, path) if run.journal.continued else self
-                    value = await plan.inside(inner, depth + _DEPTH, path, arguments)
+                deadline.due()
+                plan = self.place(run, path) if run.journal.continued else self
+                work = plan.inside(inner, depth + _DEPTH, path, arguments)
+                value = await (work if deadline.when is None else Within(work, deadline))
                 run.checkpoint(deadline)
             except Expired as expired:
                 if expired.deadline is not deadline:

@@ -43,10 +43,12 @@ class Run:
         "_feeds",
         "_given_parent",
         "_grace",
+        "_here",
         "_interrupted",
         "_near",
         "_on_event",
         "_outcome",
+        "_over",
         "_pending",
         "_started",
         "_task",
@@ -158,6 +160,10 @@ class Run:
         """The newest record whose commit nobody waits for: commits keep the order, so what came before is written with it."""
         self._started = world.clock.monotonic()
         self._task: asyncio.Task[Outcome] | None = None
+        self._here = False
+        """Whether it runs now, without a task of its own."""
+        self._over = False
+        """Whether it ended without a task of its own."""
         self._outcome: Outcome | None = None
         self._waiting: list[asyncio.Future[Outcome]] = []
         self._then: list[Callable[[], None]] = []
@@ -183,9 +189,17 @@ class Run:
         self._waiting.append(waiter)
         return await waiter
 
+    @property
+    def ended(self) -> Outcome | None:
+        """How it ended; None: not yet."""
+        return self._outcome
+
     def when_ended(self, call: Callable[[], None]) -> None:
-        """Have `call`, which raises nothing, called when the run has ended. Before its end."""
-        self._then.append(call)
+        """Have `call`, which raises nothing, called when the run has ended; at once where it has."""
+        if self._outcome is not None:
+            call()
+        else:
+            self._then.append(call)
 
     def events(self) -> AsyncIterator[Event]:
         """All events from now to the end of the run. Called before the first `await` after the start, it misses none."""
@@ -195,7 +209,7 @@ class Run:
 
     def follow(self, follower: Follower, *, near: bool = False) -> None:
         """Tell a follower all events from now on, and the end of the run. `near`: nothing of what others run, and no text."""
-        if self._task is None or not self._task.done():
+        if not self.done:
             (self._near if near else self._feeds).append(follower)
             self.listening = True
             self.followed = self.followed or not near
@@ -216,7 +230,7 @@ class Run:
     def interrupt(self, reason: str = "interrupted") -> None:
         """Stop pure code of this run where it holds the loop. For a signal handler or another thread, which then has the loop call
         `cancel`."""
-        if self._task is not None and not self._task.done():
+        if self._here or (self._task is not None and not self._task.done()):
             self._interrupted = reason
             if self.holds_the_loop():
                 flag = self.world.unit.halt.flag
@@ -227,7 +241,7 @@ class Run:
     @property
     def done(self) -> bool:
         """Whether the run has ended."""
-        return self._task is not None and self._task.done()
+        return self._over or (self._task is not None and self._task.done())
 
     @property
     def spent(self) -> Spent:
@@ -249,6 +263,20 @@ class Run:
         """Start the task of this run, in the running loop."""
         self._task = asyncio.get_running_loop().create_task(self._worked(work))
         self._task.add_done_callback(self._finish)
+
+    def complete(self, work: Coroutine[Any, Any, Outcome]) -> None:
+        """Run `work`, which never waits, to its end, here and now: a task of its own would cost more than the work."""
+        self._here = True
+        try:
+            work.send(None)
+        except StopIteration as ended:
+            self._end(ended.value)
+        else:
+            work.close()
+            raise RuntimeError("plain code waited for something")
+        finally:
+            self._here, self._over = False, True
+            self._close()
 
     async def _worked(self, work: Coroutine[Any, Any, Outcome]) -> Outcome:
         """The task. Whoever waits is told by it, not in a later turn of the loop."""
@@ -274,6 +302,10 @@ class Run:
             self._grace.cancel()
         if task.cancelled():
             self._end(Faulted(FaultKind.CANCELLED, self.cancelled or "the event loop ended", {}, self.spent))
+        self._close()
+
+    def _close(self) -> None:
+        """No event follows."""
         for feed in (*self._feeds, *self._near):
             feed.close()
         self._feeds.clear()
@@ -309,7 +341,7 @@ class Run:
     def holds_the_loop(self) -> bool:
         """Whether code of this run is what its event loop is running now. Asked by the watchdog's thread."""
         if self._task is None:
-            return False
+            return self._here
         task = asyncio.current_task(self._task.get_loop())
         return task is not None and (task is self._task or task in self.workers)
 

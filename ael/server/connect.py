@@ -13,7 +13,7 @@ from time import monotonic
 from ael.net.decompress import decoder_for
 from ael.net.failure import NetError, NetKind
 from ael.run.ports import Clock
-from ael.server.connection import LEFT, Leaving
+from ael.server.connection import LEFT, WHOLE, Answer, Leaving, answered
 from ael.server.dispatch import Dispatch, Incoming, Reply
 from ael.server.ending import RETRY_AFTER, fault
 from ael.server.guard import Guard, Receive, Refused, Scope, Send, headers_of, preflight
@@ -25,8 +25,8 @@ from ael.services.wire import STATUS, code_of, error
 from ael.types.fault import FaultKind
 from ael.types.problem import DecodeError
 
-_JSON = (b"content-type", b"application/json")
-_NO_STORE = (b"cache-control", b"no-store")
+_UNUSUAL = frozenset({"origin", "content-encoding", "idempotency-key"})
+"""Headers of requests that are not answered at once."""
 _TIMEOUT = re.compile(r"[0-9]{1,10}")
 CODES: Mapping[int, str] = {
     401: "unauthenticated",
@@ -60,6 +60,8 @@ class Connect:
         self._clock = clock
         self._metrics = metrics
         self._trusts = trusts
+        self._quick = frozenset(method for method in methods.values() if dispatch.quick(method))
+        """Those that wait for nothing."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -71,20 +73,7 @@ class Connect:
             if scope["method"] == "OPTIONS" and "origin" in headers:
                 await preflight(send)
                 return
-            caller = self._guard.who(headers)
-            method = self._methods.get(scope["path"])
-            if method is None:
-                raise Refused(404, "nothing is served by this path")
-            if scope["method"] != "POST":
-                raise Refused(405, "a method is called with POST", (("allow", "POST"),))
-            if headers.get("content-type", [""])[0].partition(";")[0].strip().lower() != "application/json":
-                raise Refused(415, "a method is called with `application/json`", (("accept-post", "application/json"),))
-            version = one(headers, "connect-protocol-version")
-            if version not in (None, "1"):
-                raise Refused(400, "`Connect-Protocol-Version` is 1")
-            timeout = one(headers, "connect-timeout-ms", _TIMEOUT)
-            deadline = None if timeout is None else self._clock.now() + int(timeout) / 1000
-            request = incoming(headers, caller, method, deadline, trusts=self._trusts)
+            request = self._asked(scope, headers)
             request.body = _unpacked(
                 headers, await self._guard.body(headers, receive, encodings=("identity", "gzip")), self._guard.listen.body
             )
@@ -92,8 +81,9 @@ class Connect:
             code = CODES.get(refused.status, "invalid_argument")
             if self._metrics is not None:
                 self._metrics.refused("connect", refused.status)
-            await _send(send, refused.status, error(code, refused.message, _unbegun(refused)), refused.headers)
+            await answered(send, refused.status, error(code, refused.message, _unbegun(refused)), refused.headers)
             return
+        method = request.method
         self._guard.exchanges += 1
         try:
             if wanted(headers):
@@ -101,11 +91,52 @@ class Connect:
             else:
                 reply = await self._followed(request, scope)
                 if reply is not None:
-                    await _send(send, *_answer(method, reply))
+                    scope[WHOLE]()
+                    await answered(send, *_answer(method, reply))
         finally:
             self._guard.exchanges -= 1
         if self._metrics is not None:
             self._metrics.call("connect", method.path, None if reply is None else reply.ending, monotonic() - began)
+
+    def at_once(self, scope: Scope, body: bytes) -> Answer | None:
+        """The answer to a call that nothing has to be waited for; None for every other request, what is refused too."""
+        method = self._methods.get(scope["path"])
+        if method not in self._quick:
+            return None
+        began = monotonic()
+        headers = headers_of(scope)
+        if _UNUSUAL & headers.keys() or wanted(headers) or len(body) > self._guard.listen.body:
+            return None
+        try:
+            self._guard.room(scope)
+            self._guard.known_host(headers)
+            request = self._asked(scope, headers)
+        except Refused:
+            return None
+        request.body = body
+        reply = self._dispatch.at_once(request)
+        if reply is None:
+            return None
+        if self._metrics is not None:
+            self._metrics.call("connect", method.path, reply.ending, monotonic() - began)
+        return _answer(method, reply)
+
+    def _asked(self, scope: Scope, headers: Mapping[str, list[str]]) -> Incoming:
+        """What is called, by whom, without its body. Raises `Refused`."""
+        caller = self._guard.who(headers)
+        method = self._methods.get(scope["path"])
+        if method is None:
+            raise Refused(404, "nothing is served by this path")
+        if scope["method"] != "POST":
+            raise Refused(405, "a method is called with POST", (("allow", "POST"),))
+        if headers.get("content-type", [""])[0].partition(";")[0].strip().lower() != "application/json":
+            raise Refused(415, "a method is called with `application/json`", (("accept-post", "application/json"),))
+        version = one(headers, "connect-protocol-version")
+        if version not in (None, "1"):
+            raise Refused(400, "`Connect-Protocol-Version` is 1")
+        timeout = one(headers, "connect-timeout-ms", _TIMEOUT)
+        deadline = None if timeout is None else self._clock.now() + int(timeout) / 1000
+        return incoming(headers, caller, method, deadline, trusts=self._trusts)
 
     async def _streamed(self, method: Method, request: Incoming, scope: Scope, receive: Receive, send: Send) -> Reply | None:
         """Answer in server-sent events. A call that never began, and of which nothing was told, is refused as without them."""
@@ -115,7 +146,7 @@ class Connect:
         if reply is not None:
             status, body, headers = _answer(method, reply)
             if reply.run is None and not stream.began:
-                await _send(send, status, body, headers)
+                await answered(send, status, body, headers)
             else:
                 await stream.end(value_event(reply, body) if status == 200 else error_event(reply, status, body))
         return reply
@@ -133,10 +164,6 @@ class Connect:
                 raise
             task.uncancel()
             return None
-
-
-Answer = tuple[int, bytes, tuple[tuple[str, str], ...]]
-"""Status, body, and headers."""
 
 
 def _answer(method: Method, reply: Reply) -> Answer:
@@ -168,6 +195,10 @@ class Front:
         self._guard = guard
         self._connect = connect
         self._own = own
+
+    def at_once(self, scope: Scope, body: bytes) -> Answer | None:
+        """The answer to a request that nothing has to be waited for; None for every other."""
+        return self._connect.at_once(scope, body)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -209,10 +240,3 @@ def _unpacked(headers: Mapping[str, list[str]], body: bytes, most: int) -> bytes
     if not decoder.finished:
         raise Refused(400, "the body's compression is not whole")
     return data
-
-
-async def _send(send: Send, status: int, body: bytes, headers: tuple[tuple[str, str], ...]) -> None:
-    own = [_JSON, _NO_STORE, (b"content-length", b"%d" % len(body))]
-    own += [(name.encode(), value.encode("latin-1", "replace")) for name, value in headers]
-    await send({"type": "http.response.start", "status": status, "headers": own})
-    await send({"type": "http.response.body", "body": body})

@@ -5,20 +5,32 @@ protocol's own form for those that are too many, a word to whoever answers when 
 from __future__ import annotations
 
 import asyncio
+import re
+from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 HEAD_SECONDS = 20.0
 ABORT = "ael.abort"
 """Key of an ASGI scope: cuts the connection at once, whatever is still to be sent."""
 CROWDED = "ael.crowded"
 """Key of an ASGI scope: how many connections are open, where that is more than the server takes."""
+WHOLE = "ael.whole"
+"""Key of an ASGI scope: says that a head is sent next, and its body right after it."""
 LEFT = "ael.left"
 """Key of an ASGI scope: the `Leaving` of its client."""
 MAX_HEAD = 64 * 1024
+_JSON = (b"content-type", b"application/json")
+_NO_STORE = (b"cache-control", b"no-store")
 _BEYOND = 2
 """So many times the connections that it takes are there to be told so; more are closed without a word."""
+
+
+_VALUE = re.compile(rb"[\t\x20-\x7e\x80-\xff]*")
+Headers = tuple[tuple[str, str], ...]
+Answer = tuple[int, bytes, Headers]
+"""Status, body (JSON), and headers."""
 
 
 class Connection(HttpToolsProtocol):
@@ -34,6 +46,10 @@ class Connection(HttpToolsProtocol):
         self._timer: asyncio.TimerHandle | None = None
         self._leaving = Leaving()
 
+        self._heading = False
+        self._begun: tuple[RequestResponseCycle, Any] | None = None
+        """A request whose head is there, and what serves it."""
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """A client came: its first head is due."""
         super().connection_made(cast("asyncio.Transport", Joined(transport, self.loop)))
@@ -46,6 +62,7 @@ class Connection(HttpToolsProtocol):
         super().on_message_begin()
         scope = cast("dict[str, Any]", self.scope)
         scope[ABORT] = self.transport.abort
+        scope[WHOLE] = cast("Joined", self.transport).hold
         scope[LEFT] = self._leaving
         if self._most is not None and len(self.connections) > self._most:
             scope[CROWDED] = len(self.connections)
@@ -55,6 +72,9 @@ class Connection(HttpToolsProtocol):
         before = cast("RequestResponseCycle | None", self.cycle)
         between = before is None or before.response_complete
         super().data_received(data)
+        if self._begun is not None:
+            begun, self._begun = self._begun, None
+            self._serve(*begun)
         if self.transport.is_closing():
             self._settle()
         elif self.cycle is not before:
@@ -66,6 +86,46 @@ class Connection(HttpToolsProtocol):
                 self.transport.close()
             elif self._timer is None:
                 self._due()
+
+    def on_headers_complete(self) -> None:
+        """A head is whole. Its request is served when everything that came with it was read, so that it may be answered at once."""
+        self._heading = True
+        super().on_headers_complete()
+        self._heading = False
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        if self._heading:
+            self._begun = (cycle, app)
+        else:
+            super()._start_asgi_task(cycle, app)
+
+    def _serve(self, cycle: RequestResponseCycle, app: Any) -> None:
+        """Answer at once what can be, without a task: it would cost as much as a small call. All else is served in one."""
+        answer = None
+        if not cycle.more_body and not self.flow.write_paused and not self.transport.is_closing():
+            at_once = getattr(app, "at_once", None)
+            answer = None if at_once is None else at_once(cycle.scope, bytes(cycle.body))
+        if answer is None:
+            super()._start_asgi_task(cycle, app)
+            return
+        status, body, headers = answer
+        head = [STATUS_LINE[status]]
+        for name, value in (*self.server_state.default_headers, *head_of(body, headers)):
+            if not _VALUE.fullmatch(value):
+                raise ValueError(f"no value of a header: {value!r}")
+            head += (name, b": ", value, b"\r\n")
+        head.append(b"\r\n" if cycle.keep_alive else b"connection: close\r\n\r\n")
+        cycle.response_started = cycle.response_complete = True
+        cast("Joined", self.transport).hold()
+        self.transport.write(b"".join((*head, body)))
+        if not cycle.keep_alive:
+            self.transport.close()
+        self.on_response_complete()
+
+    def on_response_complete(self) -> None:
+        """An answer is whole, also one without a body."""
+        cast("Joined", self.transport).flush()
+        super().on_response_complete()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The client is gone."""
@@ -117,22 +177,29 @@ class Joined:
         self._transport = transport
         self._loop = loop
         self._held: bytes | None = None
+        self._more = False
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transport, name)
+
+    def hold(self) -> None:
+        """What is written next waits for what follows it, or for `flush`."""
+        self._more = True
 
     def write(self, data: bytes) -> None:
         """Send it: the first at the loop's next turn, or with the second."""
         if self._held is None:
             self._held = data
-            self._loop.call_soon(self._flush)
+            if not self._more:
+                self._loop.call_soon(self.flush)
+            self._more = False
         else:
             held, self._held = self._held, None
             self._transport.write(held + data)
 
     def close(self) -> None:
         """Close when everything is sent."""
-        self._flush()
+        self.flush()
         self._transport.close()
 
     def abort(self) -> None:
@@ -140,7 +207,20 @@ class Joined:
         self._held = None
         self._transport.abort()
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
+        """Send what waits."""
         if self._held is not None:
             held, self._held = self._held, None
             self._transport.write(held)
+
+
+async def answered(send: Callable[[Any], Awaitable[None]], status: int, body: bytes, headers: Headers) -> None:
+    """Send a whole answer."""
+    await send({"type": "http.response.start", "status": status, "headers": head_of(body, headers)})
+    await send({"type": "http.response.body", "body": body})
+
+
+def head_of(body: bytes, headers: Headers) -> list[tuple[bytes, bytes]]:
+    """The headers of an answer, as bytes."""
+    own = [_JSON, _NO_STORE, (b"content-length", b"%d" % len(body))]
+    return own + [(name.encode(), value.encode("latin-1", "replace")) for name, value in headers]

@@ -21,7 +21,7 @@ from ael.project.serving import Listen
 from ael.run.bindings import Options
 from ael.run.entry import Input, decoded
 from ael.run.handed import Handed
-from ael.run.outcome import Value, to_json
+from ael.run.outcome import Outcome, Value, to_json
 from ael.run.permission import Layer
 from ael.run.run import Follower, Run
 from ael.run.scope import Attempts
@@ -176,12 +176,9 @@ class Dispatch:
 
     async def call(self, request: Incoming) -> Reply:
         """Make the call, or join the one that is made. Cancelling the waiter gives it up. Never raises for what a run does."""
-        if len(request.via) >= MOST_HOPS:
-            return _refused(FaultKind.TOO_DEEP, f"the call came through {len(request.via)} servers, as many as it may")
-        try:
-            given = decoded(self._host.engine.input(request.method.entry), request.body)
-        except DecodeError as error:
-            return _refused(FaultKind.BAD_ARGUMENTS, f"the arguments do not fit: {error.text}", final=True)
+        given = self._given(request)
+        if isinstance(given, Reply):
+            return given
         if request.key is None:
             return await self._enter(request) or await self._alone(request, given)
         while True:
@@ -210,6 +207,36 @@ class Dispatch:
                 return await self._begin(request, given, 1 if known is None else known.attempt + 1).wait(request.follower)
             # A call with the same key began while this one waited for its place.
             self._gate.leave(request.caller)
+
+    def quick(self, method: Method) -> bool:
+        """Whether calls of a method may be made `at_once`."""
+        return self._host.engine.plain(method.entry)
+
+    def at_once(self, request: Incoming) -> Reply | None:
+        """The reply to a call that nothing has to be waited for, made here and now; None for one that is to be made by `call`."""
+        options = self._options(request, None)
+        if request.key is not None or self.draining or not self._host.engine.never_waits(request.method.entry, options):
+            return None
+        given = self._given(request)
+        if isinstance(given, Reply):
+            return given
+        if not self._gate.take(request.caller):
+            return None
+        run = self._started(request, given, options)
+        if isinstance(run, Reply):
+            return run
+        outcome = run.ended
+        assert outcome is not None
+        return self._told(request, run, options, outcome)
+
+    def _given(self, request: Incoming) -> Input | Reply:
+        """What a call is given, or its refusal."""
+        if len(request.via) >= MOST_HOPS:
+            return _refused(FaultKind.TOO_DEEP, f"the call came through {len(request.via)} servers, as many as it may")
+        try:
+            return decoded(self._host.engine.input(request.method.entry), request.body)
+        except DecodeError as error:
+            return _refused(FaultKind.BAD_ARGUMENTS, f"the arguments do not fit: {error.text}", final=True)
 
     async def close(self) -> None:
         """Let the calls in flight end by themselves for the drain's time, then cancel them, and wait until their replies are there."""
@@ -248,14 +275,9 @@ class Dispatch:
     async def _alone(self, request: Incoming, given: Input) -> Reply:
         """A call without a key, which nobody else can join: made in the task of whoever waits for it, and given up with it."""
         options = self._options(request, None)
-        try:
-            run = self._host.engine.start(request.method.entry, given, options)
-        except Exception as error:
-            self._gate.leave(request.caller)
-            return _failed(request, error)
-        self._runs.add(run)
-        # Its place is taken until the run has really ended, also where nobody waits any more.
-        run.when_ended(lambda: self._end(run, request))
+        run = self._started(request, given, options)
+        if isinstance(run, Reply):
+            return run
         if request.follower is not None:
             run.follow(request.follower)
         try:
@@ -263,6 +285,21 @@ class Dispatch:
         except asyncio.CancelledError:
             run.cancel(GONE)
             raise
+        return self._told(request, run, options, outcome)
+
+    def _started(self, request: Incoming, given: Input, options: Options) -> Run | Reply:
+        """The run of a call without a key, whose place is taken until it has really ended, also where nobody waits any more."""
+        try:
+            run = self._host.engine.start(request.method.entry, given, options)
+        except Exception as error:
+            self._gate.leave(request.caller)
+            return _failed(request, error)
+        self._runs.add(run)
+        run.when_ended(lambda: self._end(run, request))
+        return run
+
+    def _told(self, request: Incoming, run: Run, options: Options, outcome: Outcome) -> Reply:
+        """The reply to a call without a key."""
         if isinstance(outcome, Value):
             left = None if options.attempts is None else options.attempts.left
             return Reply({"outcome": "value", "value": outcome.plain}, run.id, run.seen, left)
@@ -379,6 +416,7 @@ class Dispatch:
             via=(*request.via, self._name),
             attempts=None if request.attempts is None else Attempts(request.attempts),
             handed=request.handed,
+            at_once=run is None and request.follower is None,
         )
 
     # --- what is told ---------------------------------------------------------------------------------------------------

@@ -36,14 +36,12 @@ class Gate:
 
         `wait` False: of a call that comes from inside of one that has a slot, which would wait for itself (feature A13.7).
         """
-        if caller.concurrent is not None and caller.in_flight >= caller.concurrent:
+        if self._caller_full(caller):
             raise self._full(f"the caller `{caller.name}` has {caller.in_flight} calls in flight, as many as are allowed at once")
-        most = self._tenants.get(caller.tenant)
-        if most is not None and self._of_tenant[caller.tenant] >= most:
+        if self._tenant_full(caller):
+            most = self._tenants[caller.tenant]
             raise self._full(f"the tenant `{caller.tenant}` has {most} calls in flight, as many as are allowed at once")
-        if self.taken < self.limit and not self._waiting:
-            self.taken += 1
-            self._count(caller, 1)
+        if self.take(caller):
             return
         if not wait:
             raise self._full(
@@ -67,6 +65,21 @@ class Gate:
         except Full:
             self._count(caller, -1)
             raise
+
+    def take(self, caller: Caller) -> bool:
+        """Take a slot if one is free and the caller may have it, and say whether."""
+        if self.taken >= self.limit or self._waiting or self._caller_full(caller) or self._tenant_full(caller):
+            return False
+        self.taken += 1
+        self._count(caller, 1)
+        return True
+
+    def _caller_full(self, caller: Caller) -> bool:
+        return caller.concurrent is not None and caller.in_flight >= caller.concurrent
+
+    def _tenant_full(self, caller: Caller) -> bool:
+        most = self._tenants.get(caller.tenant)
+        return most is not None and self._of_tenant[caller.tenant] >= most
 
     def send_home(self, message: str) -> None:
         """Refuse all who wait, at once. Who has a slot keeps it."""

@@ -130,9 +130,7 @@ class Guard:
 
         A page from an origin that is known may read the answers: what is sent says so to its browser.
         """
-        hosts = headers.get("host", [])
-        if len(hosts) != 1 or not _known(hosts[0].lower(), self.names):
-            raise Refused(403, "this server does not go by that host; `listen = http(hosts: […])` names those that it does")
+        self.known_host(headers)
         origins = headers.get("origin", [])
         for origin in origins:
             scheme, _, host = origin.lower().partition("://")
@@ -140,6 +138,12 @@ class Guard:
             if not own and origin.lower() not in self.listen.origins:
                 raise Refused(403, "requests from that origin are not taken; `listen = http(origins: […])` names those that are")
         return _readable(send, origins[0]) if len(origins) == 1 else send
+
+    def known_host(self, headers: Mapping[str, list[str]]) -> None:
+        """Whether the server goes by the host that is asked. Raises `Refused` (403)."""
+        hosts = headers.get("host", [])
+        if len(hosts) != 1 or not _known(hosts[0].lower(), self.names):
+            raise Refused(403, "this server does not go by that host; `listen = http(hosts: […])` names those that it does")
 
     def who(self, headers: Mapping[str, list[str]]) -> Caller:
         """Who asks. Raises `Refused` (401) for nobody who is known."""

@@ -55,7 +55,8 @@ class Effects:
 
     `permissions`: those needed by what it calls. `repeat`: the weakest repeat safety of what it calls. `acts`: whether it reaches
     anything outside (then it compiles to `async def`). `uncertain`: whether it can end `Uncertain` without catching it. `tainted`:
-    whether outside data has a hand in its result whatever its arguments.
+    whether outside data has a hand in its result whatever its arguments. `plain`: of a node, whether it is plain code, which reaches
+    nothing outside: calling it is an act, but a visit never waits for anything.
     """
 
     permissions: frozenset[str] = frozenset()
@@ -63,6 +64,7 @@ class Effects:
     acts: bool = False
     uncertain: bool = False
     tainted: bool = False
+    plain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
