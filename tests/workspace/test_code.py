@@ -60,6 +60,19 @@ def test_a_file_that_changed_since_it_was_read_is_not_edited(tmp_path: Path) -> 
     assert (tmp_path / "ws" / "a.txt").read_text().startswith("two\nchanged")
 
 
+@pytest.mark.feature("A15.2", "K26")
+def test_an_edit_whose_answer_was_lost_is_not_made_twice(tmp_path: Path) -> None:
+    """The process was killed after the file was written and before that was recorded: the call is sent again, and is done."""
+    opened = program(tmp_path, AGENT, a_txt="one\n", tests_sh="echo ran >> ran; cat a.txt")
+    (tmp_path / "ws" / "a.txt").write_text("one one\n")
+    again = edit("one\n", "one", "one one")
+    made = play(opened, [again, again, {"final": "ok"}])
+    for answer in map(told, made.answers):
+        assert (answer["version"], answer["replaced"]) == (version_of(b"one one\n"), 1)
+        assert answer["tests"]["output"] == "one one"
+    assert (tmp_path / "ws" / "a.txt").read_text() == "one one\n"
+
+
 @pytest.mark.feature("A15.2")
 def test_every_refusal_is_a_typed_error_that_the_model_reads(tmp_path: Path) -> None:
     opened = program(tmp_path, AGENT, a_txt="a a\n", _env="TOKEN=x")
