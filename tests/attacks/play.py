@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
@@ -24,7 +25,9 @@ from ael.run.trace import SpanList
 from ael.types.pin import pin_digest
 from tests.attacks.case import Case, Play
 from tests.attacks.programs import PINNED
+from tests.attacks.world import answered, changed, workspace
 from tests.mcp_run.fakes import FakeSession, remote
+from tests.net.loopback import Loopback
 from tests.programs import lock_of, open_files
 
 LOCK = lock_of(PINNED[0])
@@ -127,12 +130,41 @@ PACK = """pack desk {
 
 def play(case: Case, one: Play) -> Played:
     """Run one play of a case."""
+    return asyncio.run(_beside_a_server(case, one) if "{host}" in case.deploy else _alone(case, one))
+
+
+async def _alone(case: Case, one: Play) -> Played:
     opened, found = check(case, case.program)
     assert opened is not None, [f"{d.code} {d.message}" for d in found]
-    return asyncio.run(_play(case, one, opened))
+    folder = Path(opened.deployment.folder)
+    if "folder(" not in case.deploy:
+        return await _play(one, opened)
+    before = workspace(folder)
+    played = await _play(one, opened)
+    played.effects = changed(folder, before)
+    return played
 
 
-async def _play(case: Case, one: Play, opened: Opened) -> Played:
+async def _beside_a_server(case: Case, one: Play) -> Played:
+    """With a real server on this machine, the only one that the program may ask: `{host}` in the deployment, `{web}` in what is said."""
+    async with Loopback(answered) as server:
+        places = {"{host}": f'host "127.0.0.1:{server.port}"', "{web}": server.url, "{port}": str(server.port)}
+        opened, found = check(replace(case, deploy=_filled(case.deploy, places)), case.program)
+        assert opened is not None, [f"{d.code} {d.message}" for d in found]
+        turns = json.loads(_filled(json.dumps(one.turns), places))
+        given = json.loads(_filled(json.dumps(one.given), places))
+        played = await _play(replace(one, turns=turns, given=given), opened)
+        played.effects = tuple([f"{asked.method} {asked.path}" for asked in server.asked])
+        return played
+
+
+def _filled(text: str, places: Mapping[str, str]) -> str:
+    for name, place in places.items():
+        text = text.replace(name, place)
+    return text
+
+
+async def _play(one: Play, opened: Opened) -> Played:
     spans, person = SpanList(), Person(one.answers)
     providers: list[ScriptedProvider] = []
     every = [*one.before, one]

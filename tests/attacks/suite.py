@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.attacks.case import Case
-from tests.attacks.table import approvals, arguments, helpers, memory, naming, programs, reading, trusted, turns
+from tests.attacks.table import approvals, arguments, helpers, memory, naming, outside, programs, reading, secrets, trusted, turns
 
 CASES: tuple[Case, ...] = (
     *reading.CASES,
@@ -15,4 +15,6 @@ CASES: tuple[Case, ...] = (
     *memory.CASES,
     *helpers.CASES,
     *programs.CASES,
+    *outside.CASES,
+    *secrets.CASES,
 )

@@ -8,8 +8,12 @@ import pytest
 
 from ael.run.outcome import Value
 from tests.attacks.case import CHECKS, Case
+from tests.attacks.page import PAGE, page
 from tests.attacks.play import check, play
 from tests.attacks.suite import CASES
+
+LOOKED_AT = frozenset({"data", "secret", "shown", "journal", "tenant"})
+"""What stops by leaving no mark of a refusal: a case says itself what proves it."""
 
 
 @pytest.mark.feature("A14.6", "K44", "K15", "K19", "K21", "K30")
@@ -23,7 +27,7 @@ def test_an_attack_is_stopped(case: Case) -> None:
         return
     played = play(case, case.attack)
     assert played.effects == case.left
-    assert case.stopped in played.evidence or case.shows is not None, (played.evidence, played.outcome)
+    assert case.stopped in played.evidence or case.stopped in LOOKED_AT, (played.evidence, played.outcome)
     if case.shows is not None:
         assert case.shows(played), (played.evidence, played.outcome)
 
@@ -39,7 +43,12 @@ def test_its_benign_twin_is_not(case: Case) -> None:
     assert played.refusals == set()
 
 
+def test_the_page_shows_them_all() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(), "write it anew: python -m tests.attacks.page"
+
+
 def test_there_are_enough_and_each_is_told_apart() -> None:
     assert len(CASES) >= 60
     assert [name for name, count in Counter(case.id for case in CASES).items() if count > 1] == []
-    assert {case.stopped for case in CASES if not case.stopped.startswith("AEL")} <= set(CHECKS)
+    assert {case.stopped for case in CASES if not case.stopped.startswith("AEL")} == set(CHECKS)
+    assert [case.name for case in CASES if case.stopped in LOOKED_AT and case.shows is None] == []
