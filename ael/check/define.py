@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from ael.check.collect import Collected, ModuleScope, Symbol
 from ael.check.constant import FAILED, Constants
 from ael.check.declare import unique
+from ael.check.doc import description
 from ael.check.finite import report_endless
 from ael.check.types import TypeWriter
 from ael.data import replace
@@ -109,7 +110,7 @@ class Definer:
         self._open.pop()
         type = self._aliases.setdefault(name, type)
         if name in self._recursive:
-            doc = node.doc.text if node.doc else ""
+            doc = description(node.doc, symbol.module)
             self.collected.definitions[name] = self.aliases[name] = AliasDef(name, type, doc)
             return Named(name)
         return type
@@ -159,9 +160,11 @@ class Definer:
                 del writer
                 return self.collected.definitions.get(symbol.name)
             case n.RecordDecl(fields=fields, open=is_open, doc=doc):
-                made: Definition = RecordDef(symbol.name, self._fields(symbol.name, scope, fields), is_open, _text(doc))
+                made: Definition = RecordDef(
+                    symbol.name, self._fields(symbol.name, scope, fields), is_open, description(doc, scope.name)
+                )
             case n.ErrorDecl(fields=fields, doc=doc):
-                made = RecordDef(symbol.name, self._fields(symbol.name, scope, fields), False, _text(doc), True)
+                made = RecordDef(symbol.name, self._fields(symbol.name, scope, fields), False, description(doc, scope.name), True)
             case n.EnumDecl(variants=variants, doc=doc):
                 kept = list(unique(variants, scope.source, self.bag, "variant"))
                 for field in (f for v in kept for f in v.fields if wire_of(f) == "kind"):
@@ -170,10 +173,14 @@ class Definer:
                 made = EnumDef(
                     symbol.name,
                     tuple(
-                        VariantDef(v.name.text, self._fields(f"{symbol.name}.{v.name.text}", scope, v.fields), _text(v.doc))
+                        VariantDef(
+                            v.name.text,
+                            self._fields(f"{symbol.name}.{v.name.text}", scope, v.fields),
+                            description(v.doc, scope.name),
+                        )
                         for v in kept
                     ),
-                    _text(doc),
+                    description(doc, scope.name),
                 )
             case _:
                 return None
@@ -194,7 +201,7 @@ class Definer:
             with self.guard():
                 type = writer.type_of(node.type)
             self.later(lambda node=node, type=type: self._data(scope, node, type))  # type: ignore[misc]
-            made.append(FieldDef(node.name.text, wire, type, node.optional, NO_DEFAULT, _text(node.doc)))
+            made.append(FieldDef(node.name.text, wire, type, node.optional, NO_DEFAULT, description(node.doc, scope.name)))
             if node.default is not None:
                 with_default.append(node)
         if with_default:
@@ -240,7 +247,3 @@ def wire_of(node: n.Field | n.Parameter) -> str:
     if node.wire is not None:
         return "".join(part.text for part in node.wire.parts if isinstance(part, n.TextPart))
     return node.name.text
-
-
-def _text(doc: n.Doc | None) -> str:
-    return doc.text if doc else ""

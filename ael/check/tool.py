@@ -9,6 +9,7 @@ from ael.check import clause as c
 from ael.check import grant, repeat
 from ael.check.basis import Context, names_of, short, suggestion
 from ael.check.collect import Kind, ModuleScope, Remote, Symbol
+from ael.check.doc import description
 from ael.check.effect import Graph
 from ael.check.mcp import repeat_of
 from ael.check.mcp_member import unknown_member
@@ -151,7 +152,7 @@ def spec(context: Context, draft: Draft, signature: Signature) -> ToolSpec:
     return ToolSpec(
         name=draft.symbol.name,
         signature=signature,
-        doc=doc(node.doc) if remote is None else remote.doc,
+        doc=description(node.doc, scope.name) if remote is None else remote.doc,
         permission=draft.permission or "",
         repeat=draft.repeat,
         timeout=c.timeout(context, scope, clauses.get(n.Timeout)),

@@ -79,3 +79,13 @@ def test_an_example_imports_what_it_names() -> None:
 
 def prose(parts: tuple[str, ...]) -> bool:
     return any(not part.startswith(INDENT) for part in parts)
+
+
+def test_a_model_is_not_sent_the_examples(tmp_path: Path) -> None:
+    uses = "".join(f"use {name}\n" for name, one in LIBRARIES.items() if one.names and name not in OPTIONAL_PACKAGES)
+    opened, _ = open_files(tmp_path, {"main.ael": f"{uses}\nnode main() -> Int {{\n  1\n}}\n"})
+    assert opened is not None
+    told = [(spec.name, spec.doc) for spec in opened.program.tools.values()]
+    told += [(name, made.doc) for name, made in opened.program.definitions.items() if name.startswith("std/")]
+    assert told != []
+    assert [name for name, doc in told if f"\n{INDENT}" in doc or doc != doc.strip()] == []
