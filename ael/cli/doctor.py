@@ -83,7 +83,9 @@ def _sandbox() -> list[tuple[str, str]]:
         return [(_NO, f"{found.missing}; `process = unsandboxed(…)` in a deployment does without one")]
     landlock = f", Landlock {found.landlock}" if found.landlock else ""
     counted = "by the kernel" if found.pids else "by counting"
-    return [(_OK, f"sandbox for commands: namespaces, system calls filtered{landlock}, number of processes bounded {counted}")]
+    proc = "" if found.proc else ", no /proc"
+    walls = f"namespaces, system calls filtered{landlock}{proc}, number of processes bounded {counted}"
+    return [(_OK, f"sandbox for commands: {walls}")]
 
 
 def _keys() -> list[tuple[str, str]]:

@@ -106,13 +106,14 @@ class Layers:
     """The walls that this machine has. `missing`: what keeps it from having a sandbox at all; empty where it has one.
 
     `landlock`: the version of its interface, 0 for none. `pids`: whether the kernel itself bounds the number of processes; else they are
-    counted, and ended when there are too many. Namespaces for users, mounts, processes, IPC and the network, the filter of system calls
-    and the end of all privileges are always there where there is a sandbox.
+    counted, and ended when there are too many. `proc`: whether commands have a /proc. Namespaces for users, mounts, processes, IPC and
+    the network, the filter of system calls and the end of all privileges are always there where there is a sandbox.
     """
 
     missing: str = ""
     landlock: int = 0
     pids: bool = False
+    proc: bool = False
 
 
 HOME = "/tmp/home"
@@ -155,7 +156,8 @@ def layers() -> Layers:
             return Layers(_without("its supervisor cannot be started"))
     if "missing" in answer:
         return Layers(_without(answer["missing"]))
-    return Layers("", answer["layers"]["landlock"], answer["layers"]["pids"])
+    found = answer["layers"]
+    return Layers("", found["landlock"], found["pids"], found["proc"])
 
 
 def _check(command: Command) -> None:

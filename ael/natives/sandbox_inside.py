@@ -44,7 +44,7 @@ def first(spec: dict[str, Any], channel: socket.socket, standard: tuple[int, int
         try:
             layers, folders = _walls(spec)
         except OSError as error:
-            _say(channel, {"missing": str(error)})
+            _say(channel, {"missing": error.strerror or str(error)})
             os._exit(1)
         io = os.open("/proc/self/io", os.O_RDONLY | os.O_CLOEXEC) if os.path.exists("/proc/self/io") else -1
         calls.prctl("dumpable", calls.PR_SET_DUMPABLE, 0)
@@ -60,7 +60,10 @@ def first(spec: dict[str, Any], channel: socket.socket, standard: tuple[int, int
 
 
 def _walls(spec: dict[str, Any]) -> tuple[dict[str, Any], list[int]]:
-    """Build them from the outside in. Gives the layers that are there, and descriptors of /proc and /tmp. Raises `OSError`."""
+    """Build them from the outside in. Gives the layers that are there, and descriptors of /tmp and, if there is one, /proc.
+
+    Raises `OSError`.
+    """
     socket.sethostname("sandbox")
     if not spec["network"]:
         _loopback()
@@ -76,7 +79,8 @@ def _walls(spec: dict[str, Any]) -> tuple[dict[str, Any], list[int]]:
         processes=limits["processes"],
     )
     view.build()
-    folders = [os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC) for path in ("/proc", "/tmp")]
+    seen = ("/tmp", "/proc") if view.bounded["proc"] else ("/tmp",)
+    folders = [os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC) for path in seen]
     calls.drop_capabilities()
     calls.prctl("no_new_privs", calls.PR_SET_NO_NEW_PRIVS, 1)
     writable = ["/tmp", *([spec["root"]] if spec["writable"] else [])]
@@ -85,7 +89,7 @@ def _walls(spec: dict[str, Any]) -> tuple[dict[str, Any], list[int]]:
         readable, writable, [f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom")]
     )
     sandbox_filter.install(shared=view.bounded["shared"])
-    return {"landlock": landlock, "pids": view.bounded["pids"], "shared": view.bounded["shared"]}, folders
+    return {"landlock": landlock, **view.bounded}, folders
 
 
 def _loopback() -> None:

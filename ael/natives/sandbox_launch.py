@@ -18,6 +18,7 @@ import struct
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 from ael.natives import sandbox_calls as calls
@@ -184,26 +185,26 @@ class _Sandbox(_Supervisor):
     def run(self) -> dict[str, Any]:
         if calls.MACHINE not in calls.NUMBERS:
             raise calls.Missing(f"there is no sandbox for machines of the kind {calls.MACHINE}")
+        # This process goes into the new root with the first of the sandbox, so it takes along what it needs of the old one.
+        outer = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self._leave_namespaces()
         standard = self.standard()
         reaped = mmap.mmap(-1, mmap.PAGESIZE)
         first = os.fork()
         if first == 0:
             self.channel.close()
-            for descriptor in self.outputs:
+            for descriptor in (0, 1, outer, *self.outputs):
                 os.close(descriptor)
-            os.close(0)
-            os.close(1)
             sandbox_inside.first(self.spec, self.far, standard, reaped)
         self.far.close()
         for descriptor in standard:
             os.close(descriptor)
         self.channel.send(b"go")
         told, folders, _, _ = socket.recv_fds(self.channel, 65_536, 2)
-        word = json.loads(told or b'{"missing": "the first process of the sandbox died"}')
-        self.answer.update(word)
-        if "missing" not in word and not self.spec["probe"]:
-            self.supervise(first, lambda: self._usage(folders, reaped), lambda: os.kill(first, signal.SIGKILL))
+        self.answer.update(json.loads(told or b'{"missing": "the first process of the sandbox died"}'))
+        if "missing" not in self.answer and not self.spec["probe"]:
+            usage = partial(_usage, first, outer, folders, reaped, self.limits["memory"])
+            self.supervise(first, usage, partial(os.kill, first, signal.SIGKILL))
         os.waitpid(first, 0)
         return self.answer if self.spec["probe"] else self.finish()
 
@@ -220,19 +221,27 @@ class _Sandbox(_Supervisor):
                 if flags == calls.CLONE_NEWUSER:
                     _map(user, group)
             except OSError as error:
-                raise calls.Missing(f"{what}: {error.strerror}") from error
+                raise calls.Missing(f"{what}: {os.strerror(error.errno or 0)}") from error
         calls.prctl("death signal", calls.PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != self.spec["parent"]:
             os._exit(1)
 
-    def _usage(self, folders: list[int], reaped: mmap.mmap) -> sandbox_watch.Usage:
-        proc, scratch = folders
-        # The first process and what it took leave of are counted by itself: of others it is hidden.
-        used = sandbox_watch.usage(proc, (pid for pid in sandbox_watch.inside(proc) if pid != 1), self.limits["memory"])
-        used.written += struct.unpack("=Q", reaped[:8])[0]
-        room = os.fstatvfs(scratch)
-        used.memory += (room.f_blocks - room.f_bfree) * room.f_frsize
-        return used
+
+def _usage(first: int, outer: int, folders: list[int], reaped: mmap.mmap, most: int) -> sandbox_watch.Usage:
+    """What all in the sandbox use, but its first process, which others cannot look into and which tells of itself in `reaped`.
+
+    `folders`: its /tmp and, if it has one, its /proc; else `outer`, that of the machine, tells who descends from the first.
+    """
+    if len(folders) > 1:
+        proc = folders[1]
+        pids = (pid for pid in sandbox_watch.inside(proc) if pid != 1)
+        used = sandbox_watch.usage(proc, pids, most)
+    else:
+        used = sandbox_watch.usage(outer, sandbox_watch.descendants(outer, first), most)
+    used.written += struct.unpack("=Q", reaped[:8])[0]
+    room = os.fstatvfs(folders[0])
+    used.memory += (room.f_blocks - room.f_bfree) * room.f_frsize
+    return used
 
 
 def _map(user: int, group: int) -> None:

@@ -63,8 +63,8 @@ class View:
         self._processes = processes
         self.shown: list[str] = []
         """What is seen of the system, as the sandbox names it."""
-        self.bounded = {"pids": False, "shared": False}
-        """Which of the kernel's own bounds hold: of processes, and of segments of shared memory."""
+        self.bounded = {"proc": False, "pids": False, "shared": False}
+        """Whether there is a /proc, and which of the kernel's own bounds hold: of processes, and of segments of shared memory."""
 
     def build(self) -> None:
         """Make it and go there. Raises `OSError`."""
@@ -121,7 +121,12 @@ class View:
 
     def _devices_and_processes(self) -> None:
         proc = f"{_BASE}/proc"
-        calls.mount("proc", proc, "proc", calls.MS_NOSUID | calls.MS_NODEV | calls.MS_NOEXEC)
+        try:
+            calls.mount("proc", proc, "proc", calls.MS_NOSUID | calls.MS_NODEV | calls.MS_NOEXEC)
+        except PermissionError:
+            # In a container whose own /proc is covered in part the kernel gives no whole one: then there is none.
+            return
+        self.bounded["proc"] = True
         # Before 6.14 this is a setting of the whole machine, which root could make. The least that the kernel takes is 301.
         if _release() >= (6, 14):
             self.bounded["pids"] = _told(f"{proc}/sys/kernel/pid_max", max(301, self._processes + 64))

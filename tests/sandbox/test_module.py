@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -235,6 +236,42 @@ def test_without_a_sandbox_where_the_deployment_says_so(tmp_path: Path) -> None:
     done = value(outcome(tmp_path, line("time: 30s", kind="unsandboxed"), "sh", "-c", "cat ../outside.txt; exit 4"))
     assert (done["exit_code"], done["stdout"]) == (4, "seen")
     assert refused(outcome(tmp_path, line(kind="unsandboxed"), "bash"))[0] == "NotAllowed"
+
+
+MASKED = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+from ael.natives import sandbox_calls as calls
+user = os.geteuid()
+group = os.getegid()
+calls.unshare("user", calls.CLONE_NEWUSER | calls.CLONE_NEWNS)
+for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
+    open(f"/proc/self/{name}", "w").write(text)
+calls.mount("tmpfs", "/proc/irq", "tmpfs", 0)
+from pathlib import Path
+from tests.sandbox.box import Box
+from tests.sandbox.test_limits import STORM
+from ael.natives.sandbox import layers
+print(layers())
+box = Box(Path(sys.argv[2]))
+print(box.says("import os; print(os.getpid(), os.listdir('/proc'))"))
+print(box.py(STORM, processes=40).stopped)
+print(box.py("import os, time\\nif os.fork() == 0: os.setsid()\\ntime.sleep(1000)", time=700).stopped)
+print(box.py("import mmap\\nm = mmap.mmap(-1, 1 << 30)\\nfor n in range(0, 1 << 30, 4096): m[n] = 1", memory=128 << 20).stopped)
+"""
+
+
+def test_in_a_container_whose_proc_is_covered_commands_have_none(box: Box) -> None:
+    """As in containers: the kernel gives no whole /proc to who sees only a part of one. All limits hold there too."""
+    folder = box.root.parent / "inner"
+    folder.mkdir()
+    words = [sys.executable, "-c", MASKED, str(Path(__file__).resolve().parents[2]), str(folder)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    layers, *told = done.stdout.splitlines()
+    assert "missing='', " in layers
+    assert "proc=False" in layers
+    assert told == ["2 []", "processes", "time", "memory"]
+    assert inside(folder) == []
 
 
 WITHOUT = """
