@@ -10,6 +10,7 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 
+from ael.lower.natives.knowledge import chunks
 from ael.natives.knowledge_base import Base, Document, Worker
 from ael.natives.knowledge_terms import query_terms
 from ael.natives.world import Functions, World
@@ -41,11 +42,11 @@ def natives(world: World) -> Functions:
         found = await worker.do(lambda base: base.get(call.tenant, id))
         return None if found is None else found._asdict()
 
-    async def put(document: Mapping[str, object], passages: list[str], *, call: CallContext) -> object:
+    async def put(document: Mapping[str, object], size: int, *, call: CallContext) -> object:
         made = Document(**{name: document[name] for name in Document._fields})  # type: ignore[arg-type]  # decoded by its type
         # A body that is tried again may write something else under the same key: only the same write again is left out.
         token = f"{call.key}-{made.digest().hex()[:16]}-{made.version}-{made.id}"
-        return await worker.do(lambda base: base.put(call.tenant, made, passages, token))
+        return await worker.do(lambda base: base.put(call.tenant, made, chunks(made.text, size), token))
 
     async def remove(id: str, *, call: CallContext) -> object:
         return await worker.do(lambda base: base.remove(call.tenant, id, f"{call.key}-{id}"))

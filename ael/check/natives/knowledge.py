@@ -9,7 +9,7 @@ TABLE = (
     native("knowledge.visible", {"text": S}, S),
     native("knowledge.unmarked", {"text": S}, S),
     native("knowledge.masked", {"text": S}, S),
-    native("knowledge.chunks", {"text": S, "size": I, "overlap": I}, ListType(S)),
+    native("knowledge.chunks", {"text": S, "size": I}, ListType(S)),
     native("knowledge.alike", {"a": S, "b": S}, F),
     native("knowledge.tokens", {"text": S}, I),
 )

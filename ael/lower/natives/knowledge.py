@@ -124,10 +124,11 @@ def _without_token(dotted: re.Match[str]) -> str:
     return f"{head[:at]}{MASK}" if at >= 0 and payload.startswith("eyJ") and len(signature) >= 8 else dotted[0]
 
 
-def chunks(text: str, size: int, overlap: int) -> list[str]:
-    """`text` in pieces of at most `size` characters, each beginning with up to `overlap` of the one before, cut where a paragraph ends,
-    else a sentence, else a word. None is empty."""
-    size, overlap = max(size, 1), max(min(overlap, size // 4), 0)
+def chunks(text: str, size: int, overlap: int | None = None) -> list[str]:
+    """`text` in pieces of at most `size` characters, each beginning with up to `overlap` of the one before (a sixth of `size`, and never
+    more than a quarter), cut where a paragraph ends, else a sentence, else a word. None is empty."""
+    size = max(size, 1)
+    overlap = max(min(size // 6 if overlap is None else overlap, size // 4), 0)
     found: list[str] = []
     at, end = 0, len(text)
     while at < end:
