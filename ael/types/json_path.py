@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
-from ael.data import dataclass
+from ael.data import dataclass, field
 from ael.types.pattern import compile_pattern
 from ael.types.pattern_syntax import PatternError
 
@@ -29,7 +29,7 @@ class TooMuch(ValueError):
 class Work:
     """How much a selection may still look at."""
 
-    left: int = MAX_WORK
+    left: int = field(default_factory=lambda: MAX_WORK)
 
     def take(self, amount: int = 1) -> None:
         self.left -= amount

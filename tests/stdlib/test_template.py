@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -39,14 +37,12 @@ def test_any_text_is_rendered_or_told_what_is_wrong(text: str) -> None:
         assert found[0] in ("BadTemplate", "MissingValue")
         assert text[found[1]["at"] :].startswith("{{")
     else:
-        assert len(re.findall(r"(?<!\\)\{\{", text)) <= text.count("}}")
+        assert template.render_or(text, {"a": "1", "ab": "2"}, "?") == found
 
 
 def test_each_value_is_escaped_once() -> None:
-    seen: list[str] = []
-    made = template.render_with("<{{a}}>{{a}}", {"a": "&"}, lambda value: seen.append(value) or "[x]")
-    assert made == "<[x]>[x]"
-    assert seen == ["&", "&"]
+    made = template.render_with("<{{a}}>{{a}}", {"a": "&"}, lambda value: value.replace("&", "&amp;"))
+    assert made == "<&amp;>&amp;"
 
 
 def test_many_holes_take_linear_time() -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Sized
 from typing import Any, NoReturn
 
 from ael.lower.abi.fault import too_many
@@ -23,6 +23,8 @@ _INDEX = re.compile(r"0|[1-9][0-9]{0,15}", re.ASCII)
 _PARTS_MAX = 1_000
 """Parts of a pointer."""
 _SHAPE_DEPTH = 32
+_DEPTH_MAX = 256
+"""Deeper than what any reader lets in."""
 
 
 def pointer_problem(pointer: str) -> Problem:
@@ -139,54 +141,57 @@ def _patch(before: Any, after: Any) -> Any:
 def changes(before: Any, after: Any) -> list[dict[str, Any]]:
     """What is different, part by part; items of lists are compared by their places."""
     made: list[dict[str, Any]] = []
-    for kind, pointer, old, new in _changes(before, after, ""):
-        if len(made) >= ENTRIES_MAX:
-            too_many()
-        made.append({"kind": kind, "pointer": pointer, "before": old, "after": new})
+    _changes(before, after, "", 0, made)
     return made
 
 
-def _changes(before: Any, after: Any, at: str) -> Iterator[tuple[str, str, Any, Any]]:
+def _changes(before: Any, after: Any, at: str, depth: int, made: list[dict[str, Any]]) -> None:
+    _bounded(made, depth)
     if isinstance(before, dict) and isinstance(after, dict):
         for key, old in before.items():
             if key not in after:
-                yield "Removed", _under(at, key), old, None
+                made.append(_change("Removed", _under(at, key), old, None))
             else:
-                yield from _changes(old, after[key], _under(at, key))
-        for key, new in after.items():
-            if key not in before:
-                yield "Added", _under(at, key), None, new
+                _changes(old, after[key], _under(at, key), depth + 1, made)
+        made += [_change("Added", _under(at, key), None, new) for key, new in after.items() if key not in before]
     elif isinstance(before, list) and isinstance(after, list):
         shared = min(len(before), len(after))
         for index in range(shared):
-            yield from _changes(before[index], after[index], f"{at}/{index}")
-        for index in range(shared, len(before)):
-            yield "Removed", f"{at}/{index}", before[index], None
-        for index in range(shared, len(after)):
-            yield "Added", f"{at}/{index}", None, after[index]
+            _changes(before[index], after[index], f"{at}/{index}", depth + 1, made)
+        made += [_change("Removed", f"{at}/{index}", before[index], None) for index in range(shared, len(before))]
+        made += [_change("Added", f"{at}/{index}", None, after[index]) for index in range(shared, len(after))]
     elif not equal(before, after):
-        yield "Changed", at, before, after
+        made.append(_change("Changed", at, before, after))
+
+
+def _change(kind: str, pointer: str, before: Any, after: Any) -> dict[str, Any]:
+    return {"kind": kind, "pointer": pointer, "before": before, "after": after}
 
 
 def flat(value: Any) -> dict[str, Any]:
     """The parts that hold no others, by their pointers; an empty list or object is one."""
     made: dict[str, Any] = {}
-    for pointer, part in _leaves(value, ""):
-        if len(made) >= ENTRIES_MAX:
-            too_many()
-        made[pointer] = part
+    _flatten(value, "", 0, made)
     return made
 
 
-def _leaves(value: Any, at: str) -> Iterator[tuple[str, Any]]:
+def _flatten(value: Any, at: str, depth: int, made: dict[str, Any]) -> None:
+    _bounded(made, depth)
     if isinstance(value, dict) and value:
         for key, item in value.items():
-            yield from _leaves(item, _under(at, key))
+            _flatten(item, _under(at, key), depth + 1, made)
     elif isinstance(value, list) and value:
         for index, item in enumerate(value):
-            yield from _leaves(item, f"{at}/{index}")
+            _flatten(item, f"{at}/{index}", depth + 1, made)
     else:
-        yield at, value
+        made[at] = value
+
+
+def _bounded(made: Sized, depth: int) -> None:
+    if depth > _DEPTH_MAX:
+        raise Fault(FaultKind.TOO_DEEP, f"a Json nested more than {_DEPTH_MAX} deep")
+    if len(made) > ENTRIES_MAX:
+        too_many()
 
 
 def kind(value: Any) -> str:
