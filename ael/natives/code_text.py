@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import groupby
+from typing import TypeAlias
 
 from ael.natives.workspace import version_of
 from ael.natives.workspace_names import shown
@@ -21,11 +23,14 @@ MOST_LINE = 2_000
 """Characters of one line of it."""
 MOST_DIFFERENCE = 24_000
 _CONTEXT = 3
-_WORK = 4_000_000
-"""Pairs of lines that are compared for a difference; beyond it everything between the first and the last change is shown as changed."""
+_WORK = 40_000
+"""Pairs of lines that a difference is looked for among: the search takes cubic time where lines repeat. Beyond it lines are compared one
+by one where their number is the same, else everything between the first and the last change is shown as changed."""
 _TRIED = 64
 _TRIED_BYTES = 32 << 20
 _BOM = "\ufeff"
+Change: TypeAlias = tuple[str, int, int, int, int]
+"""What happens to some lines: `equal` or anything else, from where to where in the old text, and in the new."""
 
 
 @dataclass(frozen=True)
@@ -173,11 +178,7 @@ def difference(path: str, before: str | None, after: str | None) -> str:
 
 
 def _hunks(old: list[str], new: list[str], lead: int) -> Iterator[str]:
-    if len(old) * len(new) > _WORK:
-        groups = [[("replace", 0, len(old), 0, len(new))]]
-    else:
-        groups = [list(group) for group in SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(_CONTEXT)]
-    for group in groups:
+    for group in _grouped(_changes(old, new)):
         first, last = group[0], group[-1]
         yield f"@@ -{_range(first[1], last[2], lead)} +{_range(first[3], last[4], lead)} @@"
         for tag, i, j, k, m in group:
@@ -186,6 +187,41 @@ def _hunks(old: list[str], new: list[str], lead: int) -> Iterator[str]:
             else:
                 yield from _signed("-", old[i:j])
                 yield from _signed("+", new[k:m])
+
+
+def _changes(old: list[str], new: list[str]) -> list[Change]:
+    """What is equal and what is not, from the first line to the last."""
+    if len(old) * len(new) <= _WORK:
+        return SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    if len(old) != len(new):
+        return [("replace", 0, len(old), 0, len(new))]
+    found: list[Change] = []
+    for same, run in groupby(range(len(old)), lambda at: old[at] == new[at]):
+        rows = list(run)
+        first, last = rows[0], rows[-1] + 1
+        found.append(("equal" if same else "replace", first, last, first, last))
+    return found
+
+
+def _grouped(changes: Sequence[Change]) -> Iterator[list[Change]]:
+    """The changes with some equal lines around, those together that are near each other."""
+    group: list[Change] = []
+    for change in changes:
+        tag, i, j, k, m = change
+        if tag != "equal":
+            group.append(change)
+            continue
+        if group:
+            if j - i > 2 * _CONTEXT:
+                yield [*group, ("equal", i, i + _CONTEXT, k, k + _CONTEXT)]
+                group = [("equal", j - _CONTEXT, j, m - _CONTEXT, m)]
+            else:
+                group.append(change)
+        else:
+            group = [("equal", max(i, j - _CONTEXT), j, max(k, m - _CONTEXT), m)]
+    if any(tag != "equal" for tag, *_ in group):
+        tag, i, j, k, m = group[-1]
+        yield [*group[:-1], (tag, i, min(j, i + _CONTEXT), k, min(m, k + _CONTEXT))] if tag == "equal" else group
 
 
 def _range(start: int, stop: int, lead: int) -> str:

@@ -21,7 +21,8 @@ MAX_SEEN = 200_000
 MAX_DEPTH = 64
 _IGNORE = ".gitignore"
 _IGNORE_BYTES = 64 << 10
-_RULES = 1_000
+_RULES = 500
+_WILD = frozenset("*?[/")
 GENERATED = frozenset(
     {
         "node_modules", "__pycache__", ".venv", "venv", ".tox", ".nox", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".gradle",
@@ -44,12 +45,20 @@ class Found(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """A line of a `.gitignore`: from where it counts, whether it takes back, whether only folders are meant."""
+    """A line of a `.gitignore`: from where it counts, whether it takes back, whether only folders are meant. `name`: the one name that it
+    is about, wherever that stands, which is compared at once."""
 
     base: int
     pattern: Glob
     keeps: bool
     folders: bool
+    name: str = ""
+
+    def fits(self, found: Found) -> bool:
+        """Whether a name is meant."""
+        if self.folders and found.kind != "folder":
+            return False
+        return found.parts[-1] == self.name if self.name else self.pattern.matches(found.parts[self.base :])
 
 
 class Walk:
@@ -58,11 +67,10 @@ class Walk:
     `stopped` is asked now and then whether to give up.
     """
 
-    def __init__(self, space: Workspace, excluded: tuple[Glob, ...] = (), stopped: Callable[[], bool] = bool) -> None:
+    def __init__(self, space: Workspace, stopped: Callable[[], bool] = bool) -> None:
         self.cut = False
         self.hidden = 0
         self._space = space
-        self._excluded = excluded
         self._stopped = stopped
         self._seen = 0
 
@@ -74,7 +82,9 @@ class Walk:
     def _folder(self, at: int, parts: tuple[str, ...], rules: tuple[Rule, ...], below: Glob | None) -> Iterator[Found]:
         rules += self._rules(at, len(parts))
         for found in self._names(at, parts):
-            if ignored(found, rules) or any(one.matches(found.parts) for one in self._excluded):
+            if self._given_up():
+                return
+            if ignored(found, rules):
                 continue
             if found.kind == "file":
                 yield found
@@ -83,8 +93,13 @@ class Walk:
                     self.cut = True
                 elif below is None or below.may_hold(found.parts):
                     yield from self._below(at, found, rules, below)
-            if self.cut and self._seen > MAX_SEEN:
-                return
+
+    def _given_up(self) -> bool:
+        """Whether there is nobody any more who waits for the rest, or too much was seen."""
+        if self._stopped():
+            self.cut = True
+            return True
+        return self.cut and self._seen >= MAX_SEEN
 
     def _below(self, at: int, found: Found, rules: tuple[Rule, ...], below: Glob | None) -> Iterator[Found]:
         try:
@@ -99,10 +114,7 @@ class Walk:
     def _names(self, at: int, parts: tuple[str, ...]) -> list[Found]:
         names, cut = names_in(at, MAX_SEEN - self._seen)
         self._seen += len(names)
-        self.cut = self.cut or cut or self._stopped()
-        if self._stopped():
-            self._seen = MAX_SEEN + 1
-            return []
+        self.cut = self.cut or cut
         shown = [one for one in names if nameable(one.parts[-1], self._space.allowed)]
         self.hidden += len(names) - len(shown)
         return sorted(one._replace(parts=(*parts, *one.parts)) for one in shown if one.parts[-1] not in GENERATED)
@@ -150,12 +162,13 @@ def rules_of(text: str, base: int) -> Iterator[Rule]:
         if "/" not in said:
             said = f"**/{said}"
         with suppress(BadPattern):
-            yield Rule(base, glob(said.lstrip("/"), braces=False), keeps, folders)
+            name = said[3:] if said.startswith("**/") and not _WILD.intersection(said[3:]) else ""
+            yield Rule(base, glob(said.lstrip("/"), braces=False), keeps, folders, name)
 
 
 def ignored(found: Found, rules: tuple[Rule, ...]) -> bool:
     """Whether a name is ignored: the last rule that fits says so."""
     for rule in reversed(rules):
-        if (not rule.folders or found.kind == "folder") and rule.pattern.matches(found.parts[rule.base :]):
+        if rule.fits(found):
             return not rule.keeps
     return False

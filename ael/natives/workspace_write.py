@@ -7,7 +7,6 @@ take turns by a lock on it, and before the step it is looked at once more if the
 from __future__ import annotations
 
 import errno
-import fcntl
 import hashlib
 import os
 import stat
@@ -27,6 +26,11 @@ from ael.natives.workspace import (
 )
 from ael.natives.workspace_names import TEMPORARY, shown
 from ael.types.fault import Failure
+
+try:
+    import fcntl
+except ImportError:  # Windows, which has no workspaces: `Workspace` says so
+    fcntl = None  # type: ignore[assignment]
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK)

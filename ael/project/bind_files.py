@@ -29,6 +29,11 @@ class FilesBinding:
     allowed: tuple[str, ...] = ()
     limit: int = 1 << 20
 
+    @property
+    def shown(self) -> str:
+        """As `ael deploy check` tells it."""
+        return f"the folder {self.folder}, {'to read and write' if self.write else 'to read'}"
+
 
 @dataclass(frozen=True)
 class CodeBinding:
@@ -38,6 +43,12 @@ class CodeBinding:
     test: tuple[str, ...] = ()
     after_edit: bool = True
     shell: bool = False
+
+    @property
+    def shown(self) -> str:
+        """As `ael deploy check` tells it."""
+        tests = f"tests by `{' '.join(self.test)}`{' after each edit' if self.after_edit else ''}" if self.test else "no tests"
+        return f"{tests}, {'a shell' if self.shell else 'no shell'}"
 
 
 def files(state: State, binding: n.Binding) -> None:
@@ -52,8 +63,15 @@ def files(state: State, binding: n.Binding) -> None:
     limit = found.named.get("limit", 1 << 20)
     if isinstance(limit, bool) or not isinstance(limit, int) or not _LEAST <= limit <= _MOST:
         raise Wrong("AEL0814", "`limit` is a size from 1 to 64MiB: the largest file", argument(node, "limit"), FILES_FORM)
+    write = _bool(found, "write", False, node, FILES_FORM)
+    own = None if state.source.path is None else state.source.path.resolve().parent
+    if write and own is not None and own.is_relative_to((own / folder).resolve()):
+        note = "give it a folder beside the program, such as `./workspace`"
+        raise Wrong(
+            "AEL0814", "this folder holds the program and its deployment, which whoever writes there could change", node, note
+        )
     folded = tuple(unicodedata.normalize("NFKC", name).casefold() for name in allowed)
-    state.natives["files"] = FilesBinding(folder, _bool(found, "write", False, node, FILES_FORM), folded, limit)
+    state.natives["files"] = FilesBinding(folder, write, folded, limit)
 
 
 def code(state: State, binding: n.Binding) -> None:

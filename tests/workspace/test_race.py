@@ -70,8 +70,8 @@ def test_a_folder_that_becomes_a_link_while_files_are_read(tmp_path: Path) -> No
     seen: set[bytes] = set()
     with flipping(swapped(made.root, "sub", "..")):
         tries(lambda: seen.add(made.read("sub/outside.txt").data))
-    assert SECRET.encode() not in seen
-    assert seen == {b"inside"}
+    assert seen <= {b"inside"}
+    assert made.read("sub/outside.txt").data == b"inside"
 
 
 @pytest.mark.feature("A15.1", "K42")
@@ -81,7 +81,8 @@ def test_a_file_that_becomes_a_link_while_it_is_read(tmp_path: Path) -> None:
     seen: set[bytes] = set()
     with flipping(swapped(made.root, "a", "../outside.txt")):
         tries(lambda: seen.add(made.read("a").data))
-    assert seen == {b"inside"}
+    assert seen <= {b"inside"}
+    assert made.read("a").data == b"inside"
 
 
 @pytest.mark.feature("A15.1", "K42")
@@ -143,5 +144,5 @@ def test_a_folder_that_becomes_a_link_while_everything_is_gone_through(tmp_path:
     with flipping(swapped(made.root, "sub", "..")):
         for _ in range(500):
             paths |= {found.path for found in Walk(made).files((), "")}
-    assert "sub/outside.txt" not in paths
-    assert "sub/inside.txt" in paths
+    assert {path.partition("/")[2] for path in paths} <= {"inside.txt"}
+    assert [found.path for found in Walk(made).files((), "")] == ["sub/inside.txt"]

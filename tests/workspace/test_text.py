@@ -147,5 +147,12 @@ def test_the_difference_of_large_files_is_bounded() -> None:
     before = "".join(f"{number}\n" for number in range(30_000))
     after = "".join(f"{number * 7919 % 30_000}\n" for number in range(30_000))
     assert len(difference("a", before, after)) < MOST_DIFFERENCE + 100
+    # Lines that repeat, which a search for the longest equal part goes through again and again.
+    repeated = ["ab"[number % 2] + "\n" for number in range(3_000)]
+    turned = ["ba"[number % 3 > 0] + "\n" for number in range(2_999)]
+    assert len(difference("a", "".join(repeated), "".join(turned))) < MOST_DIFFERENCE + 100
+    everywhere = before.replace("9\n", "nine\n")
+    assert difference("a", before, everywhere).startswith("--- a/a\n+++ b/a\n@@ -7,7 +7,7 @@\n 6\n 7\n 8\n-9\n+nine\n 10\n")
+    assert applied(before, difference("a", before, before.replace("\n99", "\nx"))) == before.replace("\n99", "\nx")
     one = before.replace("\n15000\n", "\nx\n")
     assert "@@ -14998,7 +14998,7 @@" in difference("a", before, one)
