@@ -192,6 +192,12 @@ def test_any_pointer(value: Any, pointer: str) -> None:
     )
 
 
+def test_an_index_has_one_form() -> None:
+    assert [jsons.has([[1], [2]], pointer) for pointer in ("/0/0", "/00", "/1", "/01", "/-", "/-1", "/2", "/+1", "/1e0", "/\u0661")] == [
+        True, False, True, False, False, False, False, False, False, False,
+    ]  # fmt: skip
+
+
 def patched(value: Any, patch: Any) -> Any:
     """The algorithm of RFC 7396."""
     if not isinstance(patch, dict):
