@@ -10,8 +10,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from ael.run.ports import ConversationSpec, ModelTurn, Opaque, ProposedCall, Stop, ToolAnswer, Usage
+from ael.run.ports import ConversationSpec, ModelError, ModelErrorKind, ModelTurn, Opaque, ProposedCall, Stop, ToolAnswer, Usage
 from ael.types.value import File
+
+MOST = 1_000_000_000
+"""Tokens that one turn may say it used."""
 
 _STOPS: Mapping[str, Stop] = {
     "Done": Stop.DONE,
@@ -119,8 +122,11 @@ def model_turn(turn: Mapping[str, object], spec: ConversationSpec, provide: str,
 
 
 def used(told: Mapping[str, int]) -> Usage:
-    """A `std/model.Usage`."""
+    """A `std/model.Usage`. Raises `ModelError` for what nobody can have used."""
     at = told.get
+    wrong = next((f"{told[name]:,} {name}" for name in told if not 0 <= told[name] <= MOST), None)
+    if wrong is not None:
+        raise ModelError(ModelErrorKind.MALFORMED, f"the turn says that it used {wrong[:60]} tokens")
     return Usage(at("input", 0), at("cache_read", 0), at("cache_write", 0), at("output", 0), at("reasoning", 0))
 
 
