@@ -36,6 +36,7 @@ _BARRIERS = {
     "dd": known.SPECIAL - known.LOOSE - {"dd", "dt"},
 }
 """Kinds of scopes, by the elements that bound them."""
+_KINDS = {name: tuple(kind for kind, bounds in _BARRIERS.items() if name in bounds) for name in known.SPECIAL | known.SCOPE}
 
 
 @dataclass(slots=True, eq=False)
@@ -48,6 +49,7 @@ class OpenElements:
     _places: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
     _bounds: dict[str, list[int]] = field(default_factory=lambda: {kind: [] for kind in _BARRIERS})
     _hidden: int = 0
+    """Open elements that hide, and formatting that lingers."""
     _lingering: Counter[str] = field(default_factory=Counter)
     """Formatting that hides and was ended by something else than its end tag: it goes on."""
     _deep: Counter[str] = field(default_factory=Counter)
@@ -57,12 +59,12 @@ class OpenElements:
 
     @property
     def visible(self) -> bool:
-        return not (self.lost or self._hidden or self._lingering.total())
+        return not (self._hidden or self.lost)
 
     @property
     def foreign(self) -> bool:
         """Whether this is SVG or MathML, and not HTML inside of it."""
-        inner = max((self._last(name) for name in known.FOREIGN), default=-1)
+        inner = max(self._last("svg"), self._last("math"))
         return inner >= 0 and inner > max(self._last(name) for name in known.INTEGRATION)
 
     def push(self, name: str, hidden: bool, names: tuple[str, ...]) -> Element | None:
@@ -75,11 +77,11 @@ class OpenElements:
         place = len(self.stack)
         self.stack.append(element)
         self._places[name].append(place)
-        for kind, bounds in _BARRIERS.items():
-            if name in bounds:
-                self._bounds[kind].append(place)
+        for kind in _KINDS.get(name, ()):
+            self._bounds[kind].append(place)
         self._hidden += hidden
-        self.names.update(names)
+        for one in names:
+            self.names[one] += 1
         return element
 
     def ended_by_start(self, name: str) -> list[Element]:
@@ -115,6 +117,7 @@ class OpenElements:
         if place < 0 or place < self._bound(kind):
             if self._lingering.get(name):
                 self._lingering[name] -= 1
+                self._hidden -= 1
             return []
         return self._end(name)
 
@@ -153,9 +156,8 @@ class OpenElements:
         while len(self.stack) > place:
             element = self.stack.pop()
             at = len(self.stack)
-            for bounds in self._bounds.values():
-                if bounds and bounds[-1] == at:
-                    bounds.pop()
+            for kind in _KINDS.get(element.name, ()):
+                self._bounds[kind].pop()
             if element.over:
                 continue
             self._places[element.name].pop()
@@ -164,7 +166,9 @@ class OpenElements:
         return ended
 
     def _forget(self, element: Element, *, own: bool) -> None:
-        self._hidden -= element.hidden
-        self.names.subtract(element.names)
+        for name in element.names:
+            self.names[name] -= 1
         if element.hidden and not own and element.name in known.FORMATTING:
             self._lingering[element.name] += 1
+        else:
+            self._hidden -= element.hidden
