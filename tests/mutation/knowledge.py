@@ -87,8 +87,8 @@ MUTATIONS = (
         "K41",
         "that keys of the large providers are masked before a document is kept",
         "ael/lower/natives/knowledge.py",
-        "    for pattern in _CREDENTIALS:\n",
-        "    for pattern in ():\n",
+        "    for hints, pattern in _CREDENTIALS:\n",
+        "    for hints, pattern in ():\n",
         TEXT + "test_a_credential_of_a_known_form_is_masked",
     ),
     Mutation(
