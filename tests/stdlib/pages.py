@@ -52,7 +52,7 @@ def index(libraries: list[Library]) -> str:
         "",
         "The time of a run, the day, ids, chance and the log are in the language itself: `now()`, `today()`, `new_id()`,",
         "`random_int(low, high)` and `log(text)` need no import. Each is an effect that the journal keeps, so that a resumed run sees what",
-        "it saw. The tool `current_time` of other systems is `now()`.",
+        "it saw. [`std/time`](time.md) shows how `now()` becomes a tool that tells a model the time.",
         "",
     ]
     return "\n".join(lines)
