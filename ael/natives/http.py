@@ -84,7 +84,9 @@ class Http:
         found: dict[str, str | Secret] = {}
         for name, value in headers.items():
             low = name.lower()
-            if names_credential(name) and low != "idempotency-key":
+            if low == "idempotency-key":
+                raise not_allowed(url, "`idempotency-key` is the key of the call itself, the same for all its attempts")
+            if names_credential(name):
                 where = f'`http = client(headers: ["HOST": ["{low[:60]}": secret("NAME")]])`'
                 raise not_allowed(url, f"the header `{low[:60]}` is a credential, which is the deployment's to send: {where}")
             if low in _LOOSE or low.startswith(("proxy-", "x-forwarded-", "sec-")):

@@ -102,14 +102,16 @@ class Web:
         """A page that a search found."""
         if not hmac.compare_digest(handle.encode("utf-8", "surrogatepass"), self._handle(url, call).encode()):
             raise not_allowed(url, "no search of this run found this address: search, and take `url` and `handle` as they come")
-        # A provider of the program's own may have found it: then nothing has to stand in the deployment.
-        return await self._page(url, Reach(public=True) | listed_hosts(self.world.hosts), start, max, call)
+        return await self._public(url, start, max, call)
 
     async def read(self, *, url: str, start: int, max: int, call: CallContext) -> object:
         """A page whose address is trusted: the gate has seen to it."""
+        return await self._public(url, start, max, call)
+
+    async def _public(self, url: str, start: int, most: int, call: CallContext) -> object:
         if self.bound is None and not self.world.hosts:
             raise not_allowed(url, UNBOUND)
-        return await self._page(url, Reach(public=self.bound is not None) | listed_hosts(self.world.hosts), start, max, call)
+        return await self._page(url, Reach(public=self.bound is not None) | listed_hosts(self.world.hosts), start, most, call)
 
     async def fetch(self, *, url: str, start: int, max: int, call: CallContext) -> object:
         """A page of a listed host."""

@@ -212,7 +212,8 @@ node main(url: String, name: String, text: String) -> Int fails HttpStatus, NotA
     [
         ("x-a", "b\r\nx-evil: 1"), ("x-a\r\nx-evil", "1"), ("x a", "1"), ("", "1"), ("x-a", "b\0"), ("x-a", "☺"),
         ("host", "evil.example"), ("Content-Length", "0"), ("transfer-encoding", "chunked"), ("Connection", "x-mine"),
-        ("authorization", "Bearer x"), ("Cookie", "a=b"), ("X-Api-Key", "x"), ("proxy-authorization", "x"), ("x-auth-token", "x"),
+        ("authorization", "Bearer x"), ("Cookie", "a=b"), ("X-Api-Key", "x"),
+        ("proxy-authorization", "x"), ("x-auth-token", "x"), ("Idempotency-Key", "x"),
         ("X-Forwarded-For", "1.2.3.4"), ("proxy-connection", "x"), ("origin", "https://x"),
     ],
 )  # fmt: skip
