@@ -110,7 +110,7 @@ MUTATIONS = (
         "K44",
         "the marks that are a branch's own",
         AGENT,
-        "        ready = [Branch(way.edge, point, value, outputs, _copy(scope)) for way in exits]",
+        "        ready = [Branch(way.edge, point, value, outputs, scope.beside()) for way in exits]",
         "        ready = [Branch(way.edge, point, value, outputs, scope) for way in exits]",
         f"{VISITS}test_a_branch_bears_the_mark_of_what_it_saw_and_of_nothing_beside_it",
     ),

@@ -44,8 +44,8 @@ MUTATIONS = (
         "K44",
         "the route that outside data decides in a strict agent",
         "ael/check/agent.py",
-        "                if draft.strict:\n",
-        "                if False:\n",
+        "                mask = flow.eval(edge.condition)\n",
+        "                mask = 0\n",
         CHECK + "test_no_outside_data_decides_an_edge_of_a_strict_agent",
     ),
 )

@@ -9,13 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ael.durable.execute import kept_options, options_of
 from ael.run.bindings import Options
 from ael.run.handed import LONGEST, Handed, handed, handed_of
+from ael.run.placement import PlacedAnswer, PlacedCall
 from ael.run.ports import Decision
 from ael.run.scope import Scope
 from ael.types.type import StringType
 from tests.run.fakes import FakeApprover, call, calls, model, said
-from tests.run.helpers import engine, node, parameter, run, tool, unit, value_of
+from tests.run.helpers import code, engine, node, operation, parameter, run, tool, unit, value_of
 from tests.run.loops import Body
 
 
@@ -79,3 +81,52 @@ def test_a_run_that_was_called_trusts_what_it_was_told_to(clean: tuple[str, ...]
     assert len(approver.requests) == asked
     assert all(entry.taint[-1] == "tool:fetch" for entry in entries)
     assert entries
+
+
+class There:
+    """Implements `Placement`: remembers what it was asked."""
+
+    own = keeps = False
+
+    def __init__(self) -> None:
+        self.calls: list[PlacedCall] = []
+
+    async def call(self, call: PlacedCall) -> PlacedAnswer:
+        self.calls.append(call)
+        return PlacedAnswer(b'{"result": "x"}', None, frozenset({"model:there"}))
+
+    async def close(self) -> None:
+        """Nothing was opened."""
+
+
+@pytest.mark.feature("A14.3", "A11.1")
+def test_it_goes_with_every_call_elsewhere_in_which_outside_data_had_a_hand() -> None:
+    async def main(k: Any, q: str) -> object:
+        await k.act(0, "main.Orders.get", (q,))
+        found = await k.act(1, "main.fetch", ())
+        await k.act(2, "main.Orders.get", (found,))
+        await k.act(3, "main.Orders.get", (q,))
+        return ""
+
+    there = There()
+    made = unit(
+        tools=[tool("fetch", None)],
+        nodes=[code("main", main, parameter("q"))],
+        operations={operation("get", parameter("id")): Body("x")},
+    )
+    bound = engine(made, externs={"main.fetch": lambda: "evil"}, placements={"main.Orders": there})
+    started: list[Any] = []
+    value_of(run(bound, "main", {"q": "mine"}, during=started.append))
+    assert [handed_of(call.handed) for call in there.calls] == [
+        None,
+        Handed(("model:there", "tool:fetch"), ()),
+        Handed(("model:there", "tool:fetch"), ("/id",)),
+    ]
+    last = [entry for entry in started[0].journal.entries() if entry.ending is not None][-1]
+    assert last.taint == ("model:there", "tool:fetch")
+
+
+def test_a_run_keeps_it_for_whoever_goes_on() -> None:
+    options = Options(caller="c", handed=Handed(("tool:fetch",), ("/q",)))
+    assert options_of(kept_options(options)).handed == options.handed
+    assert options_of(kept_options(Options(caller="c"))).handed is None

@@ -120,7 +120,7 @@ def test_what_a_provider_calls_taints_what_it_gives() -> None:
 @pytest.mark.feature("B18")
 @pytest.mark.parametrize(
     ("argument", "free"),
-    [("A-42", True), ("hello", True), ({"deep": "A-42"}, True), ("A-43", False), ("a-42", False), ("A-42 ", False)],
+    [("A-42", True), ("hello", True), ({"deep": "A-42"}, True), ("A-43", False), ("a-42", False), ("A-42 ", False), ("A-4", False)],
 )
 def test_a_models_argument_for_a_trusted_parameter_equals_an_input_or_needs_an_approval(argument: object, free: bool) -> None:
     body = Body("sent")
