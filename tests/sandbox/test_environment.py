@@ -59,6 +59,22 @@ def test_arguments_arrive_as_they_are(box: Box) -> None:
     assert eval(box.says("import sys; print(ascii(sys.argv[1:]))", *words, output=200_000)) == words
 
 
+def test_an_argument_that_runs_something_else_is_behind_the_same_walls(box: Box) -> None:
+    """Many programs start others when an argument says so: the list of commands is no wall, the sandbox is."""
+    (box.root / "a").write_text("")
+    steal = f"cat ../{box.outside.name} {box.outside} /etc/shadow; echo ran"
+    for words in (
+        ["/usr/bin/env", "-S", f"sh -c '{steal}'"],
+        ["/usr/bin/find", ".", "-name", "a", "-exec", "sh", "-c", steal, ";"],
+        ["/usr/bin/xargs", "-I", "{}", "sh", "-c", steal],
+        ["/bin/sh", "-c", f"exec /bin/sh -c '{steal}'"],
+    ):
+        done = box.run(*words, stdin=b"x\n")
+        assert "ran" in done.stdout
+        assert SECRET not in done.stdout + done.stderr
+        assert "root:" not in done.stdout
+
+
 def test_arguments_that_cannot_be_are_refused(box: Box) -> None:
     with pytest.raises(NotStarted, match="zero byte"):
         box.py("print(1)", "a\0b")

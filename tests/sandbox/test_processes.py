@@ -101,6 +101,30 @@ def test_how_a_command_ended_is_told(box: Box) -> None:
     assert (pipe.exit_code, pipe.stdout) == (0, "y\n\n")
 
 
+PORTABLE = """
+import sys
+sys.path.append(sys.argv[1])
+from ael.natives import sandbox_launch, sandbox_supervise
+sandbox_supervise.LINUX = False
+sandbox_launch.main()
+"""
+
+
+def test_without_a_sandbox_on_a_system_that_is_not_linux(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same with what every POSIX system has: it ends the group of the command, which is what can be found there."""
+    monkeypatch.setattr(sandbox, "_BOOT", PORTABLE)
+    box = Box(tmp_path.resolve())
+    code = "import sys; print(sys.stdin.read()); sys.exit(5)"
+    done = box.py(code, stdin=b"hello", sandboxed=False)
+    assert (done.exit_code, done.stdout, done.stopped) == (5, "hello\n", None)
+    done = box.run("/bin/sh", "-c", "echo begun; sleep 1000 & sleep 1000", sandboxed=False, time=1_500)
+    assert (done.signal, done.stdout, done.stopped) == (9, "begun\n", "time")
+    with pytest.raises(sandbox.NotStarted, match="no such program"):
+        box.run("/usr/bin/none-such", sandboxed=False)
+    asyncio.run(_cancelled(box, False))
+    until(lambda: inside(box.root) == [])
+
+
 async def _cancelled(box: Box, sandboxed: bool) -> None:
     command = box.command(sys.executable, "-I", "-c", "open('alive', 'w'); import time; time.sleep(1000)", sandboxed=sandboxed)
     task = asyncio.ensure_future(sandbox.run(command))
