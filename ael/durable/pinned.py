@@ -51,7 +51,7 @@ class Bound:
 
 
 def bound_of(opened: Opened) -> Bound:
-    """What `opened` is bound to: models with settings and prices, services, tools, settings, the pins of MCP servers. No secrets."""
+    """What `opened` is bound to: models with settings and prices, services, tools, settings, folders, the pins of servers. No secrets."""
     deployment, program = opened.deployment, opened.program
     values: dict[str, str] = {}
     prices = _prices(opened)
@@ -71,6 +71,10 @@ def bound_of(opened: Opened) -> Bound:
         )
     for name, setting in deployment.settings.items():
         values[f"setting {short_name(name)}"] = _cut(str(setting))
+    for topic, binding in deployment.natives.items():
+        shown = getattr(binding, "shown", "")
+        if shown:
+            values[topic] = _cut(shown)
     for server, pins in opened.pins.items():
         kept = {wire: pin.sha256 for wire, pin in (*pins.tools.items(), *pins.prompts.items())}
         values[f"pins of {short_name(server)}"] = digest(kept)[:16]

@@ -103,6 +103,23 @@ def test_a_run_that_goes_on_edits_with_the_version_that_it_read_before(command_l
     assert "Stale" in here("runs", "show", waiting["run"]).out
 
 
+@pytest.mark.feature("K27", "K28")
+def test_a_run_does_not_go_on_in_another_folder_unawares(command_line: Ael) -> None:  # noqa: F811
+    here = command_line
+    deploy = f'{ASKING}model m = scripted("script.json")\nruns = sqlite("runs.db")\n'
+    write(here.folder, {
+        "main.ael": AGENT, "pack.ael": PACK, "deploy.ael": deploy, "script.json": json.dumps([EDIT, {"final": "ok"}]),
+        "ws/a.txt": "one\ntwo\n", "ws/tests.sh": "true", "other/a.txt": "one\ntwo\n",
+    })  # fmt: skip
+    assert here("run", ".", "--task", "x").code == 3
+    write(here.folder, {"deploy.ael": deploy.replace("./ws", "./other")})
+    [waiting] = json.loads(here("runs", "approvals", "--format", "json").out)
+    assert here("runs", "approve", waiting["run"]).code == 0
+    refused = here("runs", "resume", waiting["run"])
+    assert (refused.code, "AEL0906" in refused.err, "the folder ./other" in refused.err) == (2, True, True)
+    assert (here.folder / "other" / "a.txt").read_text() == "one\ntwo\n"
+
+
 REQUEST = ApprovalRequest(
     "r1", "main/1", "local", "std/code.edit", None, {"path": "a"}, "digest", "", preview="-a\x1b[2K\n+b\u202e"
 )
