@@ -16,17 +16,17 @@ from ael.run.outcome import Value
 from tests.programs import open_files
 
 PROGRAM = """
-use std/knowledge.{Cached, Packed, Passages, allot, cached, pack, shown}
+use std/knowledge.{Cached, Packed, Passage, allot, cached, pack, shown}
 
-node packed(passages: Passages, tokens: Int(0..100_000_000)) -> Packed {
+node packed(passages: List<Passage>, tokens: Int(0..100_000_000)) -> Packed {
   pack(passages, tokens)
 }
 
-node told(passages: Passages, tokens: Int(0..100_000_000)) -> String {
+node told(passages: List<Passage>, tokens: Int(0..100_000_000)) -> String {
   shown(pack(passages, tokens))
 }
 
-node kept(before: Passages, now: Passages) -> Cached {
+node kept(before: List<Passage>, now: List<Passage>) -> Cached {
   cached(pack(before, 100_000), pack(now, 100_000))
 }
 
