@@ -62,8 +62,8 @@ MUTATIONS = (
         "K26",
         "that what began elsewhere is not begun here",
         "ael/run/node.py",
-        "                    plan = self.place(run, path) if run.journal.continued else self",
-        "                    plan = self",
+        "                plan = self.place(run, path) if run.journal.continued else self",
+        "                plan = self",
         MOVED + "test_what_began_elsewhere_is_not_done_again_here",
     ),
     Mutation(

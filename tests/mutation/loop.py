@@ -99,8 +99,8 @@ MUTATIONS = (
         "K03",
         "the rule that zero steps are a limit",
         "ael/run/budget.py",
-        "[(one, one.limit.steps) for one in self.chain if one.limit.steps is not None]",
-        "[(one, one.limit.steps) for one in self.chain if one.limit.steps]",
+        "[(one, one.limit.steps) for one in self.counting if one.limit.steps is not None]",
+        "[(one, one.limit.steps) for one in self.counting if one.limit.steps]",
         RUN + "test_zero_means_zero",
     ),
     Mutation(

@@ -67,7 +67,7 @@ MUTATIONS = (
         "A17.7",
         "the word of the deployment for a provider of a third pack",
         "ael/run/plans.py",
-        "            providers = [provide for provide in providers if provide.spec.automatic]",
+        "            providers = [provide for provide in providers if provide.spec in serving]",
         "            pass",
         PROJECT + "test_a_provider_of_a_third_pack_serves_only_where_the_deployment_says_so",
     ),

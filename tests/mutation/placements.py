@@ -145,7 +145,7 @@ MUTATIONS = (
         "K26",
         "what a run may call where its service moves to",
         "ael/durable/pinned.py",
-        "        cache(lambda entry: frozenset(_called(program, reachable(program, entry)))),",
+        "        cache(lambda entry: frozenset(_called(program, reachable(program, entry, connectors=possible(program))))),",
         "        cache(lambda entry: frozenset(_called(program, reachable(program, entry, deployment.placements, deployment.here)))),",
         "tests/transports/test_moved.py::test_a_run_may_call_what_it_reaches_wherever_that_is",
     ),

@@ -116,8 +116,8 @@ MUTATIONS = (
         "K41",
         "the mask in what a service answers",
         "ael/run/placed.py",
-        'self._result.read(cast("bytes", masker.incoming(answer.value or b"")))',
-        'self._result.read(answer.value or b"")',
+        'self.result.read(cast("bytes", masker.incoming(answer.value or b"")))',
+        'self.result.read(answer.value or b"")',
         PLANTED + "test_it_is_in_nothing_that_a_run_prints_keeps_or_sends",
     ),
     Mutation(
