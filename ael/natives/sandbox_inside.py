@@ -6,6 +6,7 @@ it started in the background. The first process itself dies with the one that su
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import json
@@ -38,6 +39,7 @@ def first(spec: dict[str, Any], channel: socket.socket, standard: tuple[int, int
     """
     try:
         calls.prctl("death signal", calls.PR_SET_PDEATHSIG, signal.SIGKILL)
+        _expendable()
         # Who died before that was said does not say `go`.
         if channel.recv(16) != b"go":
             os._exit(1)
@@ -126,6 +128,8 @@ def become(spec: dict[str, Any], channel: socket.socket, standard: tuple[int, in
             signal.signal(signal_number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         os.umask(0o022)
+        if not spec["sandboxed"]:
+            _expendable()
         _limit(spec["limits"], sandboxed=spec["sandboxed"])
         os.execve(spec["argv"][0], spec["argv"], spec["environment"])
     except NotADirectoryError as error:
@@ -134,6 +138,12 @@ def become(spec: dict[str, Any], channel: socket.socket, standard: tuple[int, in
         _say(channel, {"not_started": _WORDS.get(error.errno or 0, error.strerror or "it cannot be started")})
     finally:
         os._exit(127)
+
+
+def _expendable() -> None:
+    """Where the memory of the machine runs out, what runs here goes first."""
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
+        file.write("1000")
 
 
 def _enter(root: str, folder: str) -> None:

@@ -34,6 +34,8 @@ def test_there_are_no_privileges_and_none_to_get(box: Box) -> None:
     assert status["NoNewPrivs"] == "1"
     assert status["Seccomp"] == "2"
     assert status["Uid"].split() == ["1000"] * 4
+    # Where the memory of the machine runs out, commands go before AEL.
+    assert box.says("print(open('/proc/self/oom_score_adj').read())") == "1000"
 
 
 def test_a_file_that_sets_the_user_does_not(box: Box) -> None:
