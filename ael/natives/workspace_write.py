@@ -10,6 +10,7 @@ import errno
 import hashlib
 import os
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
@@ -25,7 +26,7 @@ from ael.natives.workspace import (
     too_large,
 )
 from ael.natives.workspace_names import TEMPORARY, shown
-from ael.types.fault import Failure
+from ael.types.fault import Failure, Fault, FaultKind
 
 try:
     import fcntl
@@ -35,16 +36,44 @@ except ImportError:  # Windows, which has no workspaces: `Workspace` says so
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK)
 _MODE = 0o777
+_PATIENCE, _PAUSE = 10.0, 0.002
+"""Seconds that a writer waits for its turn, and between two looks."""
 
 
 @contextmanager
 def turn(at: int) -> Iterator[None]:
-    """One writer of the folder `at` at a time, among all processes that use this."""
-    fcntl.flock(at, fcntl.LOCK_EX)
+    """One writer of the folder `at` at a time, among all processes that use this. Raises `Fault` where somebody keeps it to himself."""
+    end = time.monotonic() + _PATIENCE
+    while not _locked(at):
+        if time.monotonic() > end:
+            raise Fault(FaultKind.UNAVAILABLE, "somebody else keeps the folder locked", sent=False)
+        time.sleep(_PAUSE)
     try:
         yield
     finally:
-        fcntl.flock(at, fcntl.LOCK_UN)
+        with suppress(OSError):
+            fcntl.flock(at, fcntl.LOCK_UN)
+
+
+def _locked(at: int) -> bool:
+    """Take the lock of a folder, if nobody has it."""
+    try:
+        fcntl.flock(at, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        # A file system without locks: there the look right before the step has to do.
+        return error.errno in (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
+    return True
+
+
+def _settled(at: int) -> None:
+    """Bring the names of a folder to the disk, where the file system can do that."""
+    try:
+        os.fsync(at)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EROFS):
+            raise
 
 
 def put(space: Workspace, path: str, data: bytes, *, new: bool = False) -> bool:
@@ -117,7 +146,7 @@ def _swap(at: int, name: str, path: str, data: bytes, state: os.stat_result | No
         finally:
             with suppress(FileNotFoundError):
                 os.unlink(beside, dir_fd=at)
-        os.fsync(at)
+        _settled(at)
     except OSError as error:
         raise refusal(error, path) from None
 
@@ -193,7 +222,7 @@ def make_folder(space: Workspace, path: str) -> bool:
         with space.folder(parts[:depth], path) as at:
             try:
                 os.mkdir(part, dir_fd=at)
-                os.fsync(at)
+                _settled(at)
                 made = True
             except FileExistsError:
                 os.close(_folder_at(at, part, path))
@@ -224,7 +253,7 @@ def delete(space: Workspace, path: str) -> bool:
                     os.rmdir(name, dir_fd=at)
                 else:
                     os.unlink(name, dir_fd=at)
-                os.fsync(at)
+                _settled(at)
             except FileNotFoundError:
                 return False
             except OSError as error:
@@ -251,8 +280,8 @@ def move(space: Workspace, path: str, to: str) -> None:
                 raise Failure("Exists", {"path": shown(to)})
             try:
                 os.rename(name, new, src_dir_fd=source, dst_dir_fd=target)
-                os.fsync(target)
-                os.fsync(source)
+                _settled(target)
+                _settled(source)
             except OSError as error:
                 if error.errno in (errno.EINVAL, errno.EXDEV):
                     raise Failure("NotFile", {"path": shown(to), "reason": f"the system refuses it: {error.strerror}"}) from None

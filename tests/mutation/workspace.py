@@ -108,8 +108,8 @@ MUTATIONS = (
         "K40",
         "the turns of writers",
         WRITING,
-        "    fcntl.flock(at, fcntl.LOCK_EX)\n",
-        "",
+        "        fcntl.flock(at, fcntl.LOCK_EX | fcntl.LOCK_NB)\n",
+        "        pass\n",
         WRITE + "test_of_many_who_add_none_is_lost",
     ),
     Mutation(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -210,6 +212,28 @@ def test_the_shell_is_sandboxed_and_asks_where_nothing_can_be_brought_back(tmp_p
         f"echo x > {outside}; echo y > inside.txt; ls /work 2>&1"
     ]
     assert told(made.answers[2])["tool"] == "delete_file"
+
+
+@pytest.mark.feature("A15.4")
+def test_the_shell_and_the_tests_reach_no_network_and_no_process_of_ours(tmp_path: Path) -> None:
+    opened = program(tmp_path, AGENT)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        connect = f"import socket; socket.create_connection(('127.0.0.1', {port}), 2)"
+        (tmp_path / "ws" / "tests.sh").write_text(f'python3 -c "{connect}"')
+        lines = [
+            f'python3 -c "{connect}"; echo ended $?',
+            f"kill -0 {os.getpid()} && echo alive; cat /proc/{os.getpid()}/environ",
+        ]
+        made = play(
+            opened, [*(call("shell", command=line) for line in lines), call("run_tests"), {"final": "ok"}], approver=Person()
+        )
+    connected, killed, tests = map(told, made.answers)
+    assert connected["output"].startswith("ended 1")
+    assert "Error" in connected["output"]
+    assert "alive" not in killed["output"]
+    assert killed["exit_code"] != 0
+    assert tests["passed"] is False
 
 
 @pytest.mark.feature("A4.9")

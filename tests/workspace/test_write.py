@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import signal
 import stat
@@ -14,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from ael.natives.workspace_write import append, changing, delete, make_folder, move, put
+from ael.types.fault import Fault, FaultKind
 from tests.workspace.support import SECRET, refused, space
 
 
@@ -152,6 +155,45 @@ def test_of_many_who_add_none_is_lost(tmp_path: Path) -> None:
         thread.join()
     assert (made.root / "count").read_text() == "100"
     assert (made.root / "log").stat().st_size == 100
+
+
+def test_a_folder_that_somebody_keeps_locked_is_not_waited_for_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = space(tmp_path)
+    monkeypatch.setattr("ael.natives.workspace_write._PATIENCE", 0.05)
+    other = os.open(made.root, os.O_RDONLY)
+    try:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        with pytest.raises(Fault) as caught:
+            put(made, "a", b"x")
+        assert (caught.value.kind, caught.value.details["sent"]) == (FaultKind.UNAVAILABLE, False)
+        assert os.listdir(made.root) == []
+    finally:
+        os.close(other)
+    assert put(made, "a", b"x")
+
+
+def test_a_full_disk_leaves_the_old_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = space(tmp_path)
+    put(made, "a", b"old")
+    writes = os.write
+    left = [3]
+
+    def full(number: int, data: bytes) -> int:
+        if not left[0]:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        done = writes(number, bytes(data[: left[0]]))
+        left[0] -= done
+        return done
+
+    monkeypatch.setattr(os, "write", full)
+    for act in (lambda: put(made, "a", b"newer"), lambda: append(made, "a", b" and more")):
+        left[0] = 3
+        with pytest.raises(Fault) as caught:
+            act()
+        assert caught.value.kind is FaultKind.UNAVAILABLE
+    monkeypatch.undo()
+    assert made.read("a").data == b"old"
+    assert os.listdir(made.root) == ["a"]
 
 
 _WRITER = """
