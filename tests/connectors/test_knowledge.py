@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,8 +15,9 @@ from ael.run.bindings import Options
 from ael.run.outcome import DeclaredError, Faulted, Outcome, Value
 from ael.testing.runner import run_tests
 from ael.types.fault import FaultKind
+from tests.cli.conftest import clean_environment
 from tests.connectors.bases import Place
-from tests.programs import brief, open_files
+from tests.programs import brief, open_files, write
 
 DESK = """
 use std/knowledge.{Conflict, Document, Knowledge, Passage, Refused}
@@ -335,3 +338,25 @@ def test_a_summary_of_the_deployment_says_where_documents_are_and_entries_go(tmp
         (row.kind, row.name): (row.bound, row.said) for row in summary(Desk(tmp_path / "b", more="knowledge = memory\n").opened)
     }
     assert rows["knowledge", "documents"] == ("memory", True)
+
+
+LOADS = """
+use std/knowledge.{Conflict, Knowledge, Refused, document_of}
+
+node main() -> List<String> fails Refused, Conflict
+  grants std.knowledge.write
+{
+  let _kept = try Knowledge.put(try document_of("b", "some words"))
+  Knowledge.search("words", 9).map(fn(passage) => passage.document)
+}
+"""
+
+
+@pytest.mark.feature("K26", "K27")
+def test_a_run_that_is_cut_at_any_step_goes_on_and_writes_each_thing_once(tmp_path: Path) -> None:
+    write(tmp_path, {"main.ael": LOADS, "deploy.ael": 'knowledge = sqlite("k.db")\n'})
+    words = [sys.executable, "-m", "ael", "run", "main.ael", "--crash-at", "every"]
+    done = subprocess.run(words, cwd=tmp_path, env=clean_environment(tmp_path), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr + done.stdout
+    assert "nothing was done twice, asked twice, or lost" in done.stdout + done.stderr
+    assert Desk(tmp_path, program=DESK, more='knowledge = sqlite("k.db")\n').found("words") == ["b"]
