@@ -97,6 +97,18 @@ class _State:
 _ACCEPT = 0
 
 
+class _Node:
+    """A deterministic state: the states that it stands for, and where characters lead. Whoever shares it adds to `moves` what anybody
+    else would add, so threads need no lock."""
+
+    __slots__ = ("accepts", "moves", "states")
+
+    def __init__(self, states: frozenset[int]) -> None:
+        self.states = states
+        self.accepts = _ACCEPT in states
+        self.moves: dict[int, _Node] = {}
+
+
 class _Automaton:
     """Thompson's construction, made deterministic while it reads."""
 
@@ -110,12 +122,8 @@ class _Automaton:
                     edges |= {low, high + 1}
         self._edges = sorted(edges)
         self._ascii = [bisect_right(self._edges, code) - 1 for code in range(128)]
-        self._reset()
-
-    def _reset(self) -> None:
-        self._sets: list[frozenset[int]] = []
-        self._numbers: dict[frozenset[int], int] = {}
-        self._moves: list[dict[int, int]] = []
+        self._beginning = self._closure({self._start}, begin=True, end=False)
+        self._nodes: dict[frozenset[int], _Node] = {}
 
     def _add(self, state: _State) -> int:
         if len(self._states) >= MAX_STATES:
@@ -163,38 +171,29 @@ class _Automaton:
                     todo.append(follower)
         return frozenset(seen)
 
-    def _number(self, states: frozenset[int]) -> int:
-        number = self._numbers.get(states)
-        if number is None:
-            number = self._numbers[states] = len(self._sets)
-            self._sets.append(states)
-            self._moves.append({})
-        return number
+    def _node(self, states: frozenset[int]) -> _Node:
+        nodes = self._nodes
+        if len(nodes) >= _KEPT:
+            nodes = self._nodes = {}
+        return nodes.get(states) or nodes.setdefault(states, _Node(states))
 
-    def _move(self, current: int, symbol: int) -> int:
+    def _move(self, current: _Node, symbol: int) -> _Node:
         code = self._edges[symbol]
-        states = (self._states[number] for number in self._sets[current])
+        states = (self._states[number] for number in current.states)
         reached = {state.next for state in states if state.chars is not None and state.chars.has(code)}
         # an unanchored search may begin anew at every place
-        following = self._closure(reached | {self._start}, begin=False, end=False)
-        if len(self._sets) >= _KEPT:
-            self._reset()
-            return self._number(following)
-        number = self._number(following)
-        self._moves[current][symbol] = number
-        return number
+        following = self._node(self._closure(reached | {self._start}, begin=False, end=False))
+        current.moves[symbol] = following
+        return following
 
     def search(self, text: str) -> bool:
         """Whether the pattern occurs in `text`."""
-        if len(self._sets) >= _KEPT:
-            self._reset()
-        current = self._number(self._closure({self._start}, begin=True, end=False))
+        current = self._node(self._beginning)
         table, edges = self._ascii, self._edges
         for char in text:
-            if _ACCEPT in self._sets[current]:
+            if current.accepts:
                 return True
             code = ord(char)
             symbol = table[code] if code < 128 else bisect_right(edges, code) - 1
-            following = self._moves[current].get(symbol)
-            current = self._move(current, symbol) if following is None else following
-        return _ACCEPT in self._closure(set(self._sets[current]), begin=not text, end=True)
+            current = current.moves.get(symbol) or self._move(current, symbol)
+        return _ACCEPT in self._closure(set(current.states), begin=not text, end=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from threading import Thread
 
 import pytest
 from hypothesis import given, settings
@@ -174,3 +175,17 @@ def test_portable_forms_exist() -> None:
 def test_conditions_at_the_start_are_those_of_python(conditions: list[tuple[str, str]], rest: str, text: str) -> None:
     pattern = "^" + "".join(f"(?{sign}{inner})" for sign, inner in conditions) + rest
     assert matches(pattern, text) == (re.search(pattern.replace("$", r"\Z"), text) is not None)
+
+
+def test_threads_share_a_pattern_beyond_what_is_kept() -> None:
+    """Each text makes states of its own, so that what is kept begins anew under the searches of the others."""
+    found = compile_pattern("(?:[ab]*a[ab]{11}c)+x")
+    texts = ["".join("ab"[number * step >> bit & 1] for bit in range(14)) + "cx" for step in (3, 5, 7) for number in range(400)]
+    wanted = [re.search("[ab]*a[ab]{11}cx", text) is not None for text in texts]
+    results: list[list[bool]] = []
+    threads = [Thread(target=lambda: results.append([found(text) for text in texts])) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [wanted] * 4
