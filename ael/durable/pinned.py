@@ -71,8 +71,8 @@ def bound_of(opened: Opened) -> Bound:
         )
     for name, setting in deployment.settings.items():
         values[f"setting {short_name(name)}"] = _cut(str(setting))
-    for topic, binding in deployment.natives.items():
-        shown = getattr(binding, "shown", "")
+    for topic, native in deployment.natives.items():
+        shown = getattr(native, "shown", "")
         if shown:
             values[topic] = _cut(shown)
     for server, pins in opened.pins.items():

@@ -189,7 +189,7 @@ def _hunks(old: list[str], new: list[str], lead: int) -> Iterator[str]:
                 yield from _signed("+", new[k:m])
 
 
-def _changes(old: list[str], new: list[str]) -> list[Change]:
+def _changes(old: list[str], new: list[str]) -> Sequence[Change]:
     """What is equal and what is not, from the first line to the last."""
     if len(old) * len(new) <= _WORK:
         return SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
