@@ -148,6 +148,7 @@ service Far = https("{url}", token: secret("SERVICE"))
 store notes = sqlite("notes.db")
 runs = sqlite("runs.db")
 log = otlp("{collector}", headers: ["x-api-key": secret("LOG")], content: true)
+log = file("entries.jsonl", content: true)
 caller ann = bearer(secret("SERVE"), tenant: "acme") grants desk.use
 tenant acme {{
   grants desk.use
