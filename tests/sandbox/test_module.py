@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from ael.cli.main import main
 from ael.host import open_host
 from ael.natives.sandbox import layers
 from ael.project.entry import choose
@@ -293,6 +294,18 @@ found = outcome(Path(sys.argv[2]), line(), "sh", "-c", "echo > ran")
 print(found.kind, found.message)
 print(outcome(Path(sys.argv[2]), line(kind="unsandboxed"), "sh", "-c", "echo > ran").value["exit_code"])
 """
+
+
+def test_the_doctor_says_which_walls_there_are(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["doctor", str(tmp_path)]) == 0
+    (told,) = [line for line in capsys.readouterr().out.splitlines() if "sandbox for commands" in line]
+    found = layers()
+    if found.missing:
+        assert told.strip() == f"--  {found.missing}; `process = unsandboxed(…)` in a deployment does without one"
+    else:
+        assert told.startswith("  ok  sandbox for commands: namespaces, system calls filtered")
+        assert (f"Landlock {found.landlock}" in told) == (found.landlock > 0)
+        assert ("by the kernel" in told) == found.pids
 
 
 def test_where_a_layer_is_missing_nothing_is_run_and_the_fault_says_so(tmp_path: Path) -> None:
