@@ -40,6 +40,13 @@ class HttpBinding:
     agent: str = AGENT
     max_bytes: int = MAX_BYTES
 
+    @property
+    def shown(self) -> str:
+        """Whom a program may ask beyond the `host` lines, and who gets which headers."""
+        told = [", ".join(self.hosts) or "only what `host` lines list"]
+        told += [f"{', '.join(sorted(own))} for {host}" for host, own in self.headers.items()]
+        return "; ".join(told)
+
 
 def http(state: State, binding: n.Binding) -> None:
     """`http = client(…)`."""

@@ -47,6 +47,13 @@ class WebBinding:
     agent: str = AGENT
     max_bytes: int = BYTES
 
+    @property
+    def shown(self) -> str:
+        """Where searches go, and what `web_fetch` may ask for."""
+        where = "no search" if self.search is None else f"{self.search.shape} {self.search.url}"
+        pages = "every public host" if self.anywhere else ", ".join(self.hosts) or "only what `host` lines list"
+        return f"{where}; fetches {pages}"
+
 
 def web(state: State, binding: n.Binding) -> None:
     """`web = …`."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ael.hosting.summary import summary
 from ael.project.bind_http import HttpBinding, host_form
 from ael.project.bind_web import SearchBinding, WebBinding
 from tests.programs import brief, open_files
@@ -88,6 +89,9 @@ secret K = env("K")
     assert web.search == SearchBinding("search", "http://search.internal:8080/find", "K")
     assert (web.hosts, web.anywhere, web.max_bytes) == (("docs.example.com", "*.wikipedia.org"), False, 1_000_000)
     assert http.hosts == ("api.example.com:8443",)
+    rows = {row.kind: row.bound for row in summary(found)}
+    assert rows["http"] == "api.example.com:8443; authorization, x-key for api.example.com; authorization for other.example.com"
+    assert rows["web"] == "search http://search.internal:8080/find; fetches docs.example.com, *.wikipedia.org"
     assert http.headers == {
         "api.example.com": {"x-key": ("", "K"), "authorization": ("Bearer ", "K")},
         "other.example.com": {"authorization": ("Bearer ", "K")},
