@@ -195,7 +195,7 @@ def _node(c: Checker, node: n.NodeDecl) -> None:
         enter(c, Body("clause", name, None, frozenset(), node))
         parameters_of(c, node.parameters)
         match item:
-            case n.Instructions(template=template):
+            case n.Instructions(template=template) | n.FollowUp(template=template):
                 c.bare_parts = True
                 c.check(template, STRING)
                 c.bare_parts = False

@@ -232,7 +232,7 @@ def _item_regions(key: str, item: n.ModelItem) -> Iterator[_Region]:
         case n.Examples(items=examples):
             for example in examples:
                 yield _region(key, example, "an example")
-        case n.Instructions(template=template):
+        case n.Instructions(template=template) | n.FollowUp(template=template):
             yield _region(key, template, "an instruction")
 
 

@@ -30,6 +30,14 @@ def text(
     return (whole or "").strip("\n")
 
 
+def follow_up(context: Context, scope: ModuleScope, what: str, said: n.FollowUp, parameters: tuple[n.Parameter, ...]) -> str:
+    """What the model of a node is told after a result: trusted text, as the instructions are."""
+    whole = _inline(context, scope, said.template, parameters)
+    if not whole.strip():
+        context.report("AEL0615", f"a follow-up of {what} is empty", scope.name, said.template)
+    return whole.strip("\n")
+
+
 def _inline(context: Context, scope: ModuleScope, template: n.StringLit, parameters: tuple[n.Parameter, ...] | None) -> str:
     references = {scope.tables.locals[p]: p.name.text for p in parameters or () if p in scope.tables.locals}
     names = None if parameters is None else {p.name.text for p in parameters}
@@ -110,8 +118,10 @@ def _refuse(context: Context, scope: ModuleScope, part: n.Expr, names: set[str] 
     context.report("AEL0616", message, scope.name, part, notes=tuple(notes))
 
 
-def named_inputs(context: Context, scope: ModuleScope, node: n.NodeDecl, said: n.Instructions, given: n.Expr | None) -> None:
-    """With an `input` that lists its parts, what the instructions name must be among them."""
+def named_inputs(
+    context: Context, scope: ModuleScope, node: n.NodeDecl, said: n.Instructions | n.FollowUp, given: n.Expr | None
+) -> None:
+    """With an `input` that lists its parts, what the instructions and follow-ups name must be among them."""
     if not isinstance(given, n.MapLit):
         return
     keys = {c.constant_text(context, scope, entry.key) for entry in given.entries}

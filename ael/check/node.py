@@ -128,6 +128,7 @@ def spec(context: Context, draft: Draft, signature: Signature, skills: Mapping[s
         attempts=_attempts(context, scope, clauses.get(n.Attempts)),
         tool_choice=_tool_choice(context, draft, clauses.get(n.ToolChoice)),
         instructions=_instructions(context, scope, node, node.body, offered),
+        follow_ups=_follow_ups(context, draft, node.body),
         history_keep=keep,
         history_summarize=summarize,
         skills=skill.chosen(draft.skills, skills),
@@ -178,7 +179,7 @@ def _tool_choice(context: Context, draft: Draft, clause: n.ToolChoice | None) ->
 def _instructions(context: Context, scope: ModuleScope, node: n.NodeDecl, body: n.ModelBody, offered: list[str]) -> str:
     first: dict[type[n.ModelItem], n.ModelItem] = {}
     for item in body.items:
-        if isinstance(item, n.Require):
+        if isinstance(item, n.Require | n.FollowUp):
             continue
         before = first.setdefault(type(item), item)
         if before is not item:
@@ -194,6 +195,25 @@ def _instructions(context: Context, scope: ModuleScope, node: n.NodeDecl, body: 
     instructions.named_inputs(context, scope, node, found, given.value if isinstance(given, n.Input) else None)
     instructions.no_boundary(context, scope, what, found, offered)
     return instructions.text(context, scope, what, found, node.parameters)
+
+
+def _follow_ups(context: Context, draft: Draft, body: n.ModelBody) -> tuple[str, ...]:
+    """The turns that follow a result, in the order written (feature A7.15)."""
+    scope, node = draft.scope, draft.node
+    given = next((item.value for item in body.items if isinstance(item, n.Input)), None)
+    found: list[str] = []
+    for item in body.items:
+        if not isinstance(item, n.FollowUp):
+            continue
+        policy = draft.clauses.get(n.Policy)
+        if policy is not None and policy.name.text == "one_call":
+            labels = (context.label(scope.name, policy, "one call of the model"),)
+            message = f"`{node.name.text}` asks its model once, and a `follow_up` asks it again"
+            notes = ("say `policy loop`, with a step for each turn",)
+            context.report("AEL0647", message, scope.name, item, labels=labels, notes=notes)
+        instructions.named_inputs(context, scope, node, item, given)
+        found.append(instructions.follow_up(context, scope, f"`{node.name.text}`", item, node.parameters))
+    return tuple(found)
 
 
 def effects(graph: Graph, draft: Draft, fails: frozenset[str], tainted: bool) -> Effects:

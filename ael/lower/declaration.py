@@ -152,7 +152,7 @@ class Declarations:
                         self._expression(f"{name}.message", declaration.parameters, message, output=True)
                 case n.Examples():
                     self._examples(f"{qualified}.examples", item)
-                case n.Instructions():
+                case n.Instructions() | n.FollowUp():
                     continue
 
     def _agent(self, declaration: n.AgentDecl) -> None:

@@ -34,7 +34,7 @@ _DONE, _CALLS, _CUT = Stop.DONE, Stop.CALLS, Stop.CUT
 class Visit:
     """One visit of a model-driven node."""
 
-    __slots__ = ("_arguments", "_attempts", "_calls", "_path", "_plan", "_scope", "_source", "_talk", "_turn")
+    __slots__ = ("_arguments", "_attempts", "_calls", "_followed", "_path", "_plan", "_scope", "_source", "_talk", "_turn")
 
     def __init__(
         self, plan: ModelNodePlan, scope: Scope, path: str, depth: int, talk: Talk, arguments: tuple[object, ...]
@@ -45,6 +45,8 @@ class Visit:
         self._talk = talk
         self._arguments = arguments
         self._attempts = plan.attempts
+        self._followed = 0
+        """How many of its follow-ups the model was told."""
         self._turn = 0
         self._calls = Calls(scope, depth, plan.offered)
         self._source: frozenset[str] = frozenset()
@@ -233,8 +235,17 @@ class Visit:
         except DecodeError as error:
             problems = error.text
         else:
-            self._answer_none(path, turn, "not run: the final result was given in the same turn", FaultKind.CANCELLED)
-            return True, value
+            follow_ups = self._plan.spec.follow_ups
+            follow_up = follow_ups[self._followed] if self._followed < len(follow_ups) else None
+            text = "not run: the final result was given in the same turn"
+            self._answer_none(path, turn, text, FaultKind.CANCELLED, follow_up)
+            if follow_up is None:
+                return True, value
+            if last:
+                raise self._no_steps()
+            self._followed += 1
+            self._attempts = self._plan.attempts
+            return False, None
         text = "not run: the result in the same turn did not check; propose the call again, without a result"
         result = self._calls.refuse_all(path, turn.calls, text, FaultKind.INVALID_OUTPUT)
         self._attempts -= 1
@@ -283,12 +294,13 @@ class Visit:
             )
         return result.done.value
 
-    def _answer_none(self, path: str, turn: ModelTurn, text: str, kind: FaultKind) -> None:
-        """The node ends with this turn: its calls are refused, counted while there is room, and nothing follows."""
+    def _answer_none(self, path: str, turn: ModelTurn, text: str, kind: FaultKind, said: str | None = None) -> None:
+        """The node, or this part of its conversation, ends with this turn: its calls are refused, counted while there is room. What is
+        `said` then begins the next part; None: nothing follows."""
         answers: tuple[ToolAnswer, ...] = ()
         if turn.calls:
             answers = tuple(self._calls.refuse_all(path, turn.calls, text, kind).answers)
-        self._talk.say(turn, answers)
+        self._talk.say(turn, answers, said or "")
 
     # --- ends ---------------------------------------------------------------------------------------------------------
 

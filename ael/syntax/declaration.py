@@ -189,6 +189,13 @@ class Require(Node):
 
 
 @node
+class FollowUp(Node):
+    """`follow_up "…"`: what the model is told after its result, in the same conversation, for another one."""
+
+    template: StringLit
+
+
+@node
 class Example(Node):
     """One `input => output` of `examples [ … ]`; several parameters are given as a map of their names."""
 
@@ -201,7 +208,7 @@ class Examples(Node):
     items: tuple[Example, ...]
 
 
-ModelItem: TypeAlias = Instructions | Input | Require | Examples
+ModelItem: TypeAlias = Instructions | Input | Require | FollowUp | Examples
 
 
 @node

@@ -57,6 +57,7 @@ from ael.syntax.nodes import (
     FieldPattern,
     FieldValue,
     FloatLit,
+    FollowUp,
     For,
     FunctionDecl,
     FunctionType,
@@ -637,6 +638,17 @@ def make_float_lit(start: int, end: int, text: str) -> FloatLit:
     o.span = _tuple(Span, (start, end))
     o.text = text
     o.__class__ = FloatLit
+    return o
+
+
+_FollowUp = open_twin(FollowUp)
+
+
+def make_follow_up(start: int, end: int, template: StringLit) -> FollowUp:
+    o = _new(_FollowUp)
+    o.span = _tuple(Span, (start, end))
+    o.template = template
+    o.__class__ = FollowUp
     return o
 
 

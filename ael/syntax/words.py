@@ -87,7 +87,7 @@ CONTINUES_IN_BODY: dict[int, frozenset[int]] = {
 }
 """Words before which a newline ends nothing directly in the body of a declaration that begins with the key."""
 
-ITEM_WORDS = _kinds("script", "instructions", "input", "require", "examples")
+ITEM_WORDS = _kinds("script", "instructions", "input", "require", "follow_up", "examples")
 """Words that begin an item where a statement could stand too: they are words only when an operand follows after a space."""
 
 BRACKETS = {")": "(", "]": "[", "}": "{"}

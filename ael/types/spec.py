@@ -149,7 +149,8 @@ class NodeSpec:
 
     `instructions` is the node's own trusted text, each parameter that it names replaced by `<input name="…"/>`. `skills` are the skills
     that it (or the agent) uses, each once and after those that it uses itself. `grants` is closed under
-    `includes`. `history_keep` is the N of `history keep N`; `history_summarize` the other form. `agent` is what an agent, which is
+    `includes`. `follow_ups` are told to its model one after another, each after a result, in the same conversation; the last result is
+    the node's. `history_keep` is the N of `history keep N`; `history_summarize` the other form. `agent` is what an agent, which is
     visited as any other node, is made of.
     """
 
@@ -169,6 +170,7 @@ class NodeSpec:
     agent: AgentSpec | None = None
     skills: tuple[SkillSpec, ...] = ()
     brought: tuple[tuple[str, str], ...] = ()
+    follow_ups: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

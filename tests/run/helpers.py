@@ -111,6 +111,7 @@ def node(
     keep: int | None = None,
     choice: str = "auto",
     examples: tuple[tuple[object, object], ...] = (),
+    follow_ups: tuple[str, ...] = (),
 ) -> CompiledNode:
     """A model-driven node."""
     spec = NodeSpec(
@@ -126,6 +127,7 @@ def node(
         choice,
         instructions,
         keep,
+        follow_ups=follow_ups,
     )
     return CompiledNode(spec, None, None, requirements, examples)
 

@@ -44,7 +44,7 @@ def message(text: str, kind: FileKind = "module") -> str:
         ("agent a() { edge a => b }", "expected `&`, `,` or `->`, found `=>`"),
         (
             'node n() -> T { instructions "a"\n let x = 1 }',
-            "expected `examples`, `input`, `instructions` or `require`, found the word `let`",
+            "expected `examples`, `follow_up`, `input`, `instructions` or `require`, found the word `let`",
         ),
         ("fn f() {\n  let x\n}", "expected `:` or `=`, found `}`"),
         ("fn f() { let r = Ticket { a: 1 } }", "a record is made with parentheses, as in `Ticket(id: 1)`"),

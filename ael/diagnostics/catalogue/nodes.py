@@ -37,4 +37,5 @@ CODES: dict[str, str] = {
     "AEL0644": "a skill that brings what is not granted",
     "AEL0645": "a skill that the agent does not declare",
     "AEL0646": "instructions that cannot be read from a file",
+    "AEL0647": "a follow-up where the model is asked once",
 }

@@ -13,6 +13,7 @@ from ael.syntax.make import (
     make_edge_target,
     make_example,
     make_examples,
+    make_follow_up,
     make_input,
     make_instructions,
     make_model_body,
@@ -47,6 +48,10 @@ def input(c: Context, s: int, e: int, value: n.Expr) -> n.Input:
 
 def require(c: Context, s: int, e: int, condition: n.Expr, message: n.Expr | None) -> n.Require:
     return make_require(s, e, condition, message)
+
+
+def follow_up(c: Context, s: int, e: int, template: n.StringLit) -> n.FollowUp:
+    return make_follow_up(s, e, template)
 
 
 def examples(c: Context, s: int, e: int, members: list[n.Example] | None) -> n.Examples:

@@ -225,6 +225,12 @@ def model_body(p: Stream, node: n.ModelBody) -> None:
     braced(p, node.items, flat=None)
 
 
+def follow_up(p: Stream, node: n.FollowUp) -> None:
+    p.take("follow_up")
+    p.space()
+    p.show(node.template)
+
+
 def instructions(p: Stream, node: n.Instructions) -> None:
     p.take("instructions")
     p.space()
@@ -442,6 +448,7 @@ PRINTERS: dict[type[n.Node], Printer] = {
     n.Instructions: instructions,
     n.Input: input_,
     n.Require: assert_,
+    n.FollowUp: follow_up,
     n.Examples: examples,
     n.Example: example,
     n.AgentDecl: agent,
