@@ -166,7 +166,7 @@ def _parameter(c: Checker, node: n.LambdaParameter, hint: Type | None, wanted: T
         if not isinstance(wanted, Unknown):
             c.report("AEL0314", f"nothing says what `{name.text}` is: give it a type, `fn({name.text}: T) …`", name.span)
     c.reserved(name)
-    if name.text in c.locals[-1]:
+    if name.text != "_" and name.text in c.locals[-1]:
         c.report("AEL0201", f"the parameter `{name.text}` stands here twice", name.span)
     c.declare(node, name, type)
     return type
