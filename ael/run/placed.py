@@ -35,7 +35,12 @@ THERE = "/there"
 
 
 class Told(Fault):
-    """A fault that the other side itself ended with: its word, not a lost reply."""
+    """A fault that the other side itself ended with: its word, not a lost reply. Code knows no such kind of fault: see `plainly`."""
+
+
+def plainly(ending: Fault | Uncertain) -> Fault | Uncertain:
+    """What a call ends with for whoever made it: a fault is a fault, wherever it is from, or no `catch` would meet it."""
+    return Fault(ending.kind, ending.message, **ending.details) if isinstance(ending, Told) else ending
 
 
 class PlacedOperation(Serving):
@@ -86,6 +91,9 @@ class PlacedOperation(Serving):
     def interrupted(self, step: Step) -> bool:
         """Where the other side keeps what it was asked, the call is asked for again."""
         return not self._placement.keeps and super().interrupted(step)
+
+    def _ended(self, fault: Fault, step: Step, inner: Scope) -> Fault | Uncertain:
+        return plainly(super()._ended(fault, step, inner))
 
     def lost(self, fault: Fault, step: Step) -> bool:
         """What was sent and not answered may have taken effect; what the other side says of itself is its word."""

@@ -17,14 +17,14 @@ from ael.run.codec import InputCodec
 from ael.run.delivery import deliver
 from ael.run.gate import bad_arguments
 from ael.run.node import NodePlan
-from ael.run.placed import THERE, Crossing, Told
+from ael.run.placed import THERE, Crossing, Told, plainly
 from ael.run.placement import PlacedAnswer, PlacedCall, Placement
 from ael.run.repeat import LOST_ANSWER
 from ael.run.run import Run
 from ael.run.scope import Scope
 from ael.run.step import ELSEWHERE, Step
 from ael.run.world import World
-from ael.types.fault import Fault, FaultKind
+from ael.types.fault import Fault, FaultKind, Uncertain
 from ael.types.problem import DecodeError
 from ael.types.spec import NodeSpec
 
@@ -104,6 +104,9 @@ class _Visit(CallPlan):
     def interrupted(self, step: Step) -> bool:
         """As of an operation."""
         return not self._placement.keeps and super().interrupted(step)
+
+    def _ended(self, fault: Fault, step: Step, inner: Scope) -> Fault | Uncertain:
+        return plainly(super()._ended(fault, step, inner))
 
     def lost(self, fault: Fault, step: Step) -> bool:
         """As of an operation."""

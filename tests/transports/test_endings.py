@@ -72,6 +72,20 @@ def test_each_ending_is_the_same(place: str, tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
+@pytest.mark.feature("A11.1", "A11.2")
+@pytest.mark.parametrize("place", EVERYWHERE)
+def test_a_fault_is_caught_wherever_it_is_from(place: str, tmp_path: Path) -> None:
+    """What the other side ended with is met by `catch { Fault f => … }` as a fault of this process is."""
+
+    async def scenario() -> None:
+        async with placed(place, tmp_path, SHOP) as program:
+            outcome = await program.run("caught", {"id": "break:within"})
+            assert isinstance(outcome, Value), outcome
+            assert str(outcome.plain).startswith("Crashed: ")
+
+    asyncio.run(scenario())
+
+
 @pytest.mark.feature("A11.1", "A4.2", "A13.6")
 @pytest.mark.parametrize("place", EVERYWHERE)
 def test_permissions_are_checked_on_this_side(place: str, tmp_path: Path) -> None:
