@@ -42,16 +42,17 @@ class Undelivered(Exception):
 
 
 class WaitingSink:
-    """A sink of spans whose entries wait for a `Delivery`. `level`: the least urgent that it gets; `content`: whether with content."""
+    """A sink of spans whose entries wait for a `Delivery`. `level`: the least urgent that it gets; `content`: whether with content;
+    `flush`: the seconds that its end waits for the last ones."""
 
-    def __init__(self, delivery: Delivery, *, level: str = "Debug", content: bool = False, flush: float = FLUSH) -> None:
+    def __init__(self, delivery: Delivery, *, level: str = "Debug", content: bool = False, flush: float | None = None) -> None:
         self.content: bool | Literal["log"] = True if content else "log"
         self.lost = 0
         self.given = 0
         self._delivery = delivery
         self._level = level
         self._with_content = content
-        self._flush = flush
+        self._flush = FLUSH if flush is None else flush
         self._waiting: deque[tuple[Entry, int]] = deque()
         self._bytes = 0
         self._changed = threading.Condition()

@@ -54,6 +54,12 @@ node main(text: String = "hello") -> String
 LINE = 'store book = sqlite("book.db")\n'
 
 
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine under load takes its time."""
+    monkeypatch.setattr("ael.observe.waiting.FLUSH", 60.0)
+
+
 def ran(folder: Path, program: str, deploy: str, *, tenants: tuple[str, ...] = ("local",), **values: object) -> list[Outcome]:
     """Run `main` once for each tenant, with the sinks of the deployment."""
     opened, bag = open_files(folder, {"main.ael": program, "deploy.ael": deploy})
