@@ -14,7 +14,7 @@ from ael.check.collect import Collected
 from ael.check.effect import Declared, Graph, build
 from ael.check.grant import node as check_grants
 from ael.check.grant import unused
-from ael.data import dataclass
+from ael.data import dataclass, replace
 from ael.diagnostics.diagnostic import Bag
 from ael.syntax import nodes as n
 from ael.types.signature import Effects, Signature
@@ -103,6 +103,8 @@ def establish(collected: Collected, bag: Bag, *, remote: frozenset[str] = frozen
     )
     found = taint.analyse(program)
     effects = _effects(context, graph, drafts, found.tainted)
+    for name, spec in drafts.stores.items():
+        drafts.stores[name] = replace(spec, outside=name in found.outside, relied=name in found.relied)
     return _facts(context, drafts, effects)
 
 

@@ -39,9 +39,12 @@ class Program:
 
 @dataclass(eq=False)
 class Taint:
-    """The result: which callables give outside data whatever they are given."""
+    """The result: which callables give outside data whatever they are given, which stores outside data is written to, and which others
+    are relied on: what is read of them goes where only clean values may."""
 
     tainted: frozenset[str]
+    outside: frozenset[str] = frozenset()
+    relied: frozenset[str] = frozenset()
 
 
 @dataclass(eq=False)
@@ -126,11 +129,17 @@ def analyse(program: Program) -> Taint:
     for draft in program.nodes.values() if trusting else ():
         if isinstance(draft.node.body, n.ModelBody):
             _model_body(shared, draft, draft.node.body)
+    _kept_by_models(program, analysis, shared)
     outside = _stores(shared, bits)
     _violations(program, shared, outside, bits)
     _entrances(program, analysis)
     _releases(program, shared, outside)
-    return Taint(_tainted(program, analysis, shared, outside))
+    written = frozenset(store for store, bit in bits.items() if bit & outside)
+    asked = 0
+    for mask, *_ in shared.violations.values():
+        asked |= mask
+    relied = frozenset(store for store, bit in bits.items() if bit & asked) - written
+    return Taint(_tainted(program, analysis, shared, outside), written, relied)
 
 
 def _acting(program: Program) -> Callable[[str], bool]:
@@ -237,6 +246,21 @@ def _model_body(shared: Shared, draft: nodes.Draft, body: n.ModelBody) -> None:
             Flow(shared, draft.scope, Summary(), TAINTED).run(item.condition, given)
         elif isinstance(item, n.Input):
             Flow(shared, draft.scope, Summary(), TAINTED).run(item.value, given)
+
+
+def _kept_by_models(program: Program, analysis: _Analysis, shared: Shared) -> None:
+    """What a tool or node writes to a store of its arguments is outside data where a model is offered it: the model says them."""
+    for draft in program.nodes.values():
+        for _, symbol in draft.offered:
+            summary = analysis.summaries.get(symbol.name)
+            if summary is None or not isinstance(symbol.node, n.ToolDecl | n.NodeDecl | n.AgentDecl):
+                continue
+            said = 0
+            for at, parameter in enumerate(symbol.node.parameters):
+                said |= 0 if parameter.trusted else 1 << (shared.first_parameter + at)
+            for store, mask in summary.stores.items():
+                if mask & said:
+                    shared.contents[store] = shared.contents.get(store, 0) | TAINTED
 
 
 def _stores(shared: Shared, bits: dict[str, int]) -> int:

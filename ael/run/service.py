@@ -158,7 +158,7 @@ class StorePlan(Serving):
 
     kind = Kind.STORE
     span = "store"
-    __slots__ = ("_codec", "_entries", "_operation", "_port")
+    __slots__ = ("_codec", "_entries", "_operation", "_port", "_spec")
 
     def __init__(self, world: World, spec: StoreSpec, short: str, operation: str, port: StorePort | None) -> None:
         bindings = world.bindings
@@ -176,6 +176,7 @@ class StorePlan(Serving):
             _ENTRIES_BYTES if operation in ("entries", "page") else bindings.limits.input,
             frozenset(),
         )
+        self._spec = spec
         self._operation = operation
         self._port = port
         self._codec: ValueCodec = world.codecs.value(spec.value)
@@ -204,14 +205,14 @@ class StorePlan(Serving):
                 self._came(scope, step, () if found is None else (found,))
                 return found is not None
             case "put":
-                origin = Origin(ordered(scope.seen), f"{run.id}/{step.path}")
+                origin = self._origin(scope, step)
                 await port.put(key, self._codec.encode(arguments.get("value")), token, origin)
                 self._tell(run, path, key)
                 return None
             case "swap":
                 found = await port.get(key)
                 self._came(scope, step, () if found is None else (found,))
-                was, origin = arguments.get("was"), Origin(ordered(scope.seen), f"{run.id}/{step.path}")
+                was, origin = arguments.get("was"), self._origin(scope, step)
                 old = None if was is None else self._codec.encode(was)
                 swapped = await port.swap(key, old, self._codec.encode(arguments.get("value")), token, origin)
                 if swapped:
@@ -239,14 +240,36 @@ class StorePlan(Serving):
         self._came(scope, step, [kept for _, kept in rows])
         return {name: self._decoded(name, kept.value) for name, kept in rows}
 
+    def _origin(self, scope: Scope, step: Step) -> Origin:
+        """Of what is written. Where the check says that no outside data comes into the store, what else the body saw has no hand in it;
+        unless it came with the arguments of a call from elsewhere, of which the check knows nothing."""
+        seen = scope.seen if self._spec.outside or scope.run.handed is not None else ()
+        return Origin(ordered(frozenset(seen)), f"{scope.run.id}/{step.path}")
+
     def _came(self, scope: Scope, step: Step, found: Sequence[Kept]) -> None:
-        """What was read has where it came from, whichever run wrote it; where nobody said so, it counts as outside data."""
+        """What was read has where it came from, whichever run wrote it; where nobody said so, it counts as outside data.
+
+        Raises `Fault` where this program was checked as one that takes what it reads here for clean, and another program, or an earlier
+        version of it, wrote outside data.
+        """
+        if self._spec.relied:
+            for kept in found:
+                if kept.origin is not None and kept.origin.sources:
+                    raise self._unclean(kept.origin)
         unknown = f"store:{self.short.rpartition('.')[0]}"
         sources = {one for kept in found for one in ((unknown,) if kept.origin is None else kept.origin.sources)}
         if not sources <= scope.seen:
             scope.seen |= sources
         places = dict.fromkeys([kept.origin.written for kept in found if kept.origin is not None])
         step.derived += tuple(places)[:_PLACES]
+
+    def _unclean(self, origin: Origin) -> Fault:
+        name, sources = self.short.rpartition(".")[0], ", ".join(origin.sources[:8])
+        message = (
+            f"`{name}` holds what outside data had a hand in ({sources}; written by {origin.written}), and this program takes what it "
+            "reads of it for clean: it writes none there itself; remove it, or keep what is clean in a store of its own"
+        )
+        return Fault(FaultKind.DENIED, message, store=self._spec.name, written=origin.written)
 
     def _tell(self, run: Run, path: str, key: str) -> None:
         if run.listening:

@@ -223,13 +223,16 @@ def unnamed(provides: Iterable[ProvideSpec]) -> list[ProvideSpec]:
 class StoreSpec:
     """`store notes: Map<String, Note> needs notes.write`; `value` is the type of the map's values.
 
-    Reading needs `permission` or a permission that it includes only when it is declared; all its operations need it.
+    Reading needs `permission` or a permission that it includes only when it is declared; all its operations need it. `outside`: the program
+    may write outside data to it. `relied`: what is read of it goes where only clean values may, because the program writes none.
     """
 
     name: str
     value: Type
     permission: str | None
     doc: str = ""
+    outside: bool = True
+    relied: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -326,3 +326,68 @@ def test_release_has_a_reason() -> None:
     assert check(main('send(release(used, ""), "x")')).codes == ["AEL0703"]
     assert check(main('send(release(used, to), "x")')).codes == ["AEL0703"]
     assert check(main('send(release("a", "why not"), "x")')).codes == ["AEL1125"]
+
+
+MODEL_KEEPS = """
+store kept: Map<String, String> needs mail.send
+
+fn keep(text: String) -> Unit {
+  kept.put("a", text)
+}
+
+/// Keep a text. Call it when it matters.
+tool remember(KEPT: String) -> Bool
+  needs mail.send
+  repeat idempotent
+{
+  keep(KEPT)
+  true
+}
+
+node asked(question: String) -> String
+  model fast
+  policy loop(steps: 3, tool_calls: 3)
+  grants mail.send
+  WAY
+{
+  instructions "Answer."
+}
+
+/// Help. Call it first.
+node helper(KEPT: String) -> Bool
+  grants mail.send
+{
+  remember(KEPT)
+}
+
+skill notes {
+  version "1"
+  instructions "Remember."
+  tools remember
+}
+
+node reads(to: String) -> String
+  grants mail.send
+{
+  send(kept.get("a") ?? to, "x")
+}
+"""
+
+
+@pytest.mark.feature("B18", "A14.3", "A14.6", "K44")
+@pytest.mark.parametrize("way", ["tools remember", "tools helper", "skills notes"])
+def test_what_a_model_has_a_tool_keep_is_outside_data(way: str) -> None:
+    """No code of the program passes it on: the model says the arguments."""
+    source = BASE + MODEL_KEEPS.replace("KEPT", "text").replace("WAY", way)
+    assert "AEL0701" in check(source).codes, [(d.code, d.message) for d in check(source).found]
+    nobody = source.replace(way, "tools send")
+    assert "AEL0701" not in check(nobody).codes, [(d.code, d.message) for d in check(nobody).found]
+
+
+@pytest.mark.feature("A14.6")
+def test_what_a_model_may_say_there_is_clean() -> None:
+    """A trusted parameter takes what is an input of the run, or what a person agreed to."""
+    source = BASE + MODEL_KEEPS.replace("KEPT", "text").replace("WAY", "tools remember").replace(
+        "(text: String)", "(trusted text: String)"
+    )
+    assert "AEL0701" not in check(source).codes, [(d.code, d.message) for d in check(source).found]
