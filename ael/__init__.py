@@ -23,6 +23,7 @@ _MODULES = {
     "ael.embed.sync": ("SyncRun", "SyncSession"),
     "ael.run.outcome": ("Spent",),
     "ael.run.ports": ("ApprovalRequest", "CallContext", "Decision"),
+    "ael.run.preview": ("previewed",),
     "ael.types.fault": ("FaultKind",),
     "ael.types.value": ("File",),
 }

@@ -35,6 +35,7 @@ from ael.run.outcome import Spent as Spent
 from ael.run.ports import ApprovalRequest as ApprovalRequest
 from ael.run.ports import CallContext as CallContext
 from ael.run.ports import Decision as Decision
+from ael.run.preview import previewed as previewed
 from ael.types.fault import FaultKind as FaultKind
 from ael.types.value import File as File
 

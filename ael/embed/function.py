@@ -7,11 +7,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any, get_args, get_origin
 
-from ael.data import dataclass
+from ael.data import dataclass, replace
 from ael.embed.annotation import alternatives, bare, hints
 from ael.embed.plain import value_of
 from ael.embed.shape import Convert, ShapeError, fits, reader
 from ael.run.extern import CONTEXT
+from ael.run.preview import preview_behind, previewed
 from ael.types.definition import Definitions
 from ael.types.fault import Fault, FaultKind
 from ael.types.signature import ParameterDef, Signature
@@ -40,12 +41,23 @@ class Fitted:
                 result = self.function(**self.arguments(given))
                 return self.gives(await result if inspect.isawaitable(result) else result)
 
-            return marked(awaited)
+            return self._shown(marked(awaited))
 
         def called(**given: object) -> object:
             return self.gives(self.function(**self.arguments(given)))
 
-        return marked(called)
+        return self._shown(marked(called))
+
+    def _shown(self, made: Callable[..., object]) -> Callable[..., object]:
+        """The adapter, with what shows its calls to a person where the function has that: it gets the same values (`ael.previewed`)."""
+        shows = preview_behind(self.function)
+        if shows is None:
+            return made
+        context = next((name for name in NAMES if name in inspect.signature(shows).parameters), None)
+        asynchronous = inspect.iscoroutinefunction(shows)
+        return previewed(
+            made, replace(self, function=shows, asynchronous=asynchronous, context=context, gives=_as_it_is).adapter()
+        )
 
     def arguments(self, given: dict[str, object]) -> dict[str, object]:
         """The keywords of one call. An argument that is absent is left to the function's default, or is `None` where it has none."""
@@ -61,6 +73,10 @@ class Fitted:
         if self.context is not None:
             made[self.context] = context
         return made
+
+
+def _as_it_is(value: Any) -> object:
+    return value
 
 
 def marked(function: Callable[..., object]) -> Callable[..., object]:

@@ -23,9 +23,18 @@ F = TypeVar("F", bound=Callable[..., object])
 
 
 def previewed(function: F, preview: Callable[..., object]) -> F:
-    """Have `preview` called, with the same arguments, before a person is asked about a call of `function`."""
+    """Have `preview` called, with the same arguments, before a person is asked about a call of `function`. It gives text, and does nothing.
+
+    `function` is a Python function, and is given back.
+    """
     vars(function)[_ATTRIBUTE] = preview
     return function
+
+
+def preview_behind(function: Callable[..., object]) -> Callable[..., object] | None:
+    """What `previewed` gave a function; None where it did not."""
+    shows = getattr(function, _ATTRIBUTE, None)
+    return shows if callable(shows) else None
 
 
 class Preview:
@@ -69,5 +78,5 @@ def preview_of(
     function: Callable[..., object] | None, fails: frozenset[str], short: str, permission: str, timeout: float | None
 ) -> Preview | None:
     """What shows the calls of a tool whose body is `function`; None where nothing does."""
-    shows = getattr(function, _ATTRIBUTE, None)
-    return Preview(shows, fails, short, permission, timeout) if callable(shows) else None
+    shows = None if function is None else preview_behind(function)
+    return None if shows is None else Preview(shows, fails, short, permission, timeout)

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import pty
+from decimal import Decimal
 from pathlib import Path
 from typing import TextIO
 
@@ -222,3 +223,27 @@ def test_a_function_of_a_host_may_show_what_it_would_do(
     made = play(opened, values={"text": "hi"}, approver=person, functions=functions)
     assert made.value == value
     assert [request.preview for request in person.asked] == ([] if shown is None else [shown])
+
+
+@pytest.mark.feature("B22")
+def test_a_bound_function_of_a_host_shows_its_calls_with_the_values_that_it_gets(tmp_path: Path) -> None:
+    main = EXTERN.replace("text: String", "text: String, amount: Decimal").replace("send(text)", "send(text, amount)")
+    write(tmp_path, {"main.ael": main, "pack.ael": 'pack p {\n  extern "outside"\n}\n'})
+    program = ael.load(tmp_path)
+
+    def shows(text: str, amount: Decimal, *, ctx: ael.CallContext) -> str:
+        assert ctx.permission == "a.b"
+        return f"{amount * 2} to {text}"
+
+    def really(text: str, amount: Decimal) -> str:
+        return f"sent {amount}"
+
+    program.bind("send", ael.previewed(really, shows))
+    seen: list[str] = []
+
+    async def approve(request: ApprovalRequest) -> bool:
+        seen.append(request.preview)
+        return True
+
+    outcome = asyncio.run(program.run("main", {"text": "Ada", "amount": Decimal("1.5")}, approve=approve))
+    assert (outcome.unwrap(), seen) == ("sent 1.5", ["3.0 to Ada"])
