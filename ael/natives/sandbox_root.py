@@ -18,8 +18,10 @@ SYSTEM: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32",
 _SETTINGS: Final = (
     "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives", "/etc/localtime", "/etc/timezone",
     "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/ca-certificates", "/etc/pki/tls/certs", "/etc/pki/ca-trust/extracted",
-    "/etc/mime.types", "/etc/services", "/etc/protocols", "/etc/terminfo", "/etc/os-release",
+    "/etc/mime.types", "/etc/services", "/etc/protocols", "/etc/terminfo", "/etc/os-release", "/etc/fonts", "/etc/perl",
 )  # fmt: skip
+# What run times keep there under a name with their version.
+_VERSIONED: Final = ("java-", "python3")
 _RESOLVER: Final = ("/etc/resolv.conf", "/etc/gai.conf")
 _DEVICES: Final = ("null", "zero", "full", "random", "urandom")
 # What the kernel tells of itself in /proc that is nobody's business here.
@@ -81,7 +83,8 @@ class View:
     def _trees(self) -> list[tuple[str, int]]:
         """What of the old root is seen in the new one, each as a detached copy: taken before anything covers it."""
         found: list[tuple[str, int]] = []
-        given = (*SYSTEM, *_SETTINGS, *(_RESOLVER if self._network else ()))
+        versions = [f"/etc/{name}" for name in os.listdir("/etc") if name.startswith(_VERSIONED)]
+        given = (*SYSTEM, *_SETTINGS, *versions, *(_RESOLVER if self._network else ()))
         for path in given:
             # A link such as /bin -> usr/bin is made anew.
             if os.path.exists(path) and not (path in SYSTEM and os.path.islink(path)):
