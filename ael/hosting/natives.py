@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 from ael.check.packs import STANDARD
+from ael.hosting.failure import HostError
 from ael.hosting.secrets import Secrets
 from ael.natives.world import Closable, Functions, World
 from ael.project.program import Opened
@@ -35,6 +36,11 @@ def bind_natives(
             continue
         topic, _, function = extern.removeprefix(f"{STANDARD}:").partition(".")
         if topic not in topics:
-            topics[topic] = import_module(f"ael.natives.{topic}").natives(world)
+            try:
+                topics[topic] = import_module(f"ael.natives.{topic}").natives(world)
+            except ModuleNotFoundError as missing:
+                if missing.name != "psycopg":
+                    raise
+                raise HostError("AEL0833", str(missing)) from None
         found[name] = topics[topic][function]
     return found, world.open

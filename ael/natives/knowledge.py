@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 from ael.lower.natives.knowledge import chunks
@@ -55,11 +56,14 @@ def natives(world: World) -> Functions:
 
 
 def _connect(world: World) -> Callable[[], Base]:
-    """What opens the database of the deployment. Raises `HostError` for a secret that is missing."""
+    """What opens the database of the deployment. Raises `HostError` for a secret that is missing, `ModuleNotFoundError`."""
     binding = world.bindings.get("knowledge", KnowledgeBinding())
     assert isinstance(binding, KnowledgeBinding)
     if binding.kind == "postgres":
         address = world.secrets.get(binding.secret).reveal()
+        if find_spec("psycopg") is None:
+            message = "documents in PostgreSQL need a package: `pip install 'ael-lang[postgres]'`"
+            raise ModuleNotFoundError(message, name="psycopg")
         # What speaks to PostgreSQL is loaded only where one is named.
         return lambda: import_module("ael.natives.knowledge_postgres").PostgresBase(address)
     path = Path(world.folder, binding.path) if binding.kind == "sqlite" else None

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ael.host import open_host
+from ael.host import HostError, open_host
 from ael.hosting.summary import summary
 from ael.run.bindings import Options
 from ael.run.outcome import DeclaredError, Faulted, Outcome, Value
@@ -318,6 +318,15 @@ def test_a_database_that_cannot_be_reached_is_told_without_its_password(tmp_path
     assert isinstance(outcome, Faulted)
     assert outcome.kind is FaultKind.UNAVAILABLE
     assert "hunter2" not in outcome.message
+
+
+def test_without_the_package_it_is_said_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KNOWLEDGE_DB", "postgresql://127.0.0.1:9/none")
+    monkeypatch.setattr("ael.natives.knowledge.find_spec", lambda name: None)
+    with pytest.raises(HostError) as told:
+        Desk(tmp_path, Place("postgres", "")).ran("ask", query="x")
+    assert told.value.code == "AEL0833"
+    assert told.value.message == "documents in PostgreSQL need a package: `pip install 'ael-lang[postgres]'`"
 
 
 def test_a_file_that_is_no_database_is_told(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ CODES: dict[str, str] = {
     "AEL0830": "a model that cannot be used",
     "AEL0831": "a secret that is not there",
     "AEL0832": "a tool without an implementation",
-    "AEL0833": "runs in PostgreSQL without its package",
+    "AEL0833": "runs or documents in PostgreSQL without its package",
     "AEL0834": "traces that cannot be sent",
     "AEL0840": "no such entry",
     "AEL0841": "an input that does not fit",
