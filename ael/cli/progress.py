@@ -46,8 +46,10 @@ class Progress:
             case e.FellBack(model=model, to=to, reason=reason):
                 self._line(f"{_short(model)} is unavailable ({reason}); asking {_short(to)}", _YELLOW)
             case e.ApprovalDecided(tool=tool, approved=approved, by=by, path=path):
-                said = f"{_indent(path.removesuffix('/approval'))}{_short(tool)} {'approved' if approved else 'denied'} by {by}"
-                self._line(said, _GREEN if approved else _RED)
+                asked = path.endswith("/question")
+                word = ("answered" if asked else "approved") if approved else ("not answered" if asked else "denied")
+                at = path.removesuffix("/approval").removesuffix("/question")
+                self._line(f"{_indent(at)}{_short(tool)} {word} by {by}", _GREEN if approved else _RED)
             case e.ServerLogged(tool=tool, level=level, text=text, path=path) if self.verbose or level not in _CHATTER:
                 self._line(f"{_indent(path)}the server of {_short(tool)} logs ({level}): {text}", _YELLOW)
             case _ if self.verbose:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
 
 from ael.check.url import names_credential
 from ael.natives.text import NotText, media_type, text_in
@@ -136,9 +137,7 @@ class Http:
                     FaultKind.DISCONNECTED, f"{origin} answered {status}, which does not say if it took effect", status=status
                 )
         elif status in TEMPORARY:
-            after = retry_after(found.headers.get("retry-after", ""))
-            more = {} if after is None else {"retry_after": after}
-            return Fault(FaultKind.UNAVAILABLE, f"{origin} answered {status}", status=status, **more)
+            return unavailable(found, self.world.clock.now())
         return http_status(found)
 
 
@@ -244,6 +243,20 @@ def shown_headers(headers: Mapping[str, str]) -> dict[str, str]:
     return {name: "".join(c if c.isprintable() else "�" for c in value) for name, value in kept[:_HEADERS]}
 
 
-def retry_after(text: str) -> float | None:
-    """Seconds that the other side asks to wait (RFC 9110, 10.2.3; the form with a date is rare and left to the usual wait)."""
-    return float(text) if text.isascii() and text.isdigit() and len(text) <= 5 else None
+def retry_after(text: str, now: float) -> float | None:
+    """Seconds from `now` that the other side asks to wait, at most a day: a number, or a date (RFC 9110, 10.2.3)."""
+    if text.isascii() and text.isdigit():
+        seconds = float(text[:9])
+    else:
+        try:
+            seconds = parsedate_to_datetime(text[:64]).timestamp() - now
+        except (ValueError, OverflowError):
+            return None
+    return min(max(seconds, 0.0), 86_400.0)
+
+
+def unavailable(found: Visited, now: float) -> Fault:
+    """A status after which the same request may be answered."""
+    after = retry_after(found.headers.get("retry-after", ""), now)
+    more: dict[str, object] = {} if after is None else {"retry_after": after}
+    return Fault(FaultKind.UNAVAILABLE, f"{found.place.endpoint.origin} answered {found.status}", status=found.status, **more)

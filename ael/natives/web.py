@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import hmac
 from base64 import urlsafe_b64encode
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ael.lower.natives.html import title as title_of
@@ -17,8 +16,8 @@ from ael.natives.http import (
     http_status,
     left,
     not_allowed,
-    retry_after,
     secret_for,
+    unavailable,
     unreadable,
 )  # fmt: skip
 from ael.natives.search import found_in, question
@@ -31,7 +30,7 @@ from ael.net.reach import Reach, listed_hosts, reach
 from ael.net.visit import Ask, Visited, Visitor
 from ael.project.bind_web import WebBinding
 from ael.run.ports import CallContext
-from ael.types.fault import Failure, Fault, FaultKind
+from ael.types.fault import Failure, Fault
 
 ACCEPT = "text/html, application/xhtml+xml, text/markdown, text/plain;q=0.9, application/json;q=0.8, */*;q=0.1"
 UNBOUND = 'this deployment says nothing of the web: `web = search("https://…", key: secret("…"))`, or `web = pages(hosts: ["…"])`'
@@ -73,7 +72,7 @@ class Web:
         )
         found = await self._visit(ask, listed_hosts([_host(search.url)]), call, shown=search.url)
         if found.status != 200:
-            raise _refused(found)
+            raise self._refused(found)
         try:
             return found_in(search.shape, text_in(found.body, found.headers.get("content-type", "")), count)
         except (NotText, ValueError) as problem:
@@ -123,7 +122,7 @@ class Web:
         headers = {"accept": ACCEPT, "user-agent": bound.agent}
         found = await self._visit(Ask("GET", url, headers, max_bytes=bound.max_bytes, upgrade=True), allowed, call)
         if found.status >= 300:
-            raise _refused(found)
+            raise self._refused(found)
         content, where = found.headers.get("content-type", ""), found.place.url
         media = media_type(content)
         try:
@@ -139,6 +138,9 @@ class Web:
         except NotText:
             raise Failure("NotText", {"url": where, "media": media}) from None
         return part_of(text, start, most) | {"url": where, "title": title, "media": media}
+
+    def _refused(self, found: Visited) -> Failure | Fault:
+        return unavailable(found, self.world.clock.now()) if found.status in TEMPORARY else http_status(found)
 
     async def _visit(self, ask: Ask, allowed: Reach, call: CallContext, *, shown: str | None = None) -> Visited:
         try:
@@ -174,14 +176,6 @@ def part_of(text: str, start: int, most: int) -> dict[str, object]:
             break
     marker = f"\n\n[… cut here: {total - end:,} of {total:,} characters follow; go on with start: {end}]"
     return {"text": text[start:end] + marker, "start": start, "next": end, "total": total}
-
-
-def _refused(found: Visited) -> Failure | Fault:
-    if found.status not in TEMPORARY:
-        return http_status(found)
-    after = retry_after(found.headers.get("retry-after", ""))
-    more: Mapping[str, object] = {} if after is None else {"retry_after": after}
-    return Fault(FaultKind.UNAVAILABLE, f"{found.place.endpoint.origin} answered {found.status}", status=found.status, **more)
 
 
 def _host(url: str) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ael.natives.http import retry_after
 from ael.types.fault import FaultKind
 from tests.net.loopback import CLOSE, Answer, whole
 from tests.stdlib_net.support import World, declared, fault, uncertain, value
@@ -361,3 +362,15 @@ node main(url: String) -> String fails HttpStatus, NotAllowed grants std.http.ge
     world = World(tmp_path, api=lambda _: Answer((), 200, {"content-length": "5000"}))
     assert value(world.run(main, "{ports}", {"url": "{api}/x"})) == "200 5000 0"
     assert world.asked["api"][0].method == "HEAD"
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("0", 0.0), ("7", 7.0), ("99999999999999999999", 86_400.0), ("Thu, 01 Jan 1970 00:01:00 GMT", 60.0),
+        ("Wed, 31 Dec 1969 23:00:00 GMT", 0.0), ("Fri, 01 Jan 2100 00:00:00 GMT", 86_400.0), ("", None), ("soon", None),
+        ("-1", None), ("1.5", None), ("Thu, 99 Foo 1970", None), ("٣", None), ("x" * 10_000, None),
+    ],
+)  # fmt: skip
+def test_how_long_the_other_side_asks_to_wait(text: str, seconds: float | None) -> None:
+    assert retry_after(text, 0.0) == seconds

@@ -215,6 +215,7 @@ def test_a_person_at_the_terminal_answers(tmp_path: Path) -> None:
         terminal.type("2")
         code, out = terminal.end()
         assert (code, json.loads(out).partition(" says ")[0]) == (0, "blue")
+        assert "ask answered by" in terminal.seen
     with Terminal(["run", ".", "sure"], tmp_path) as terminal:
         terminal.until("yes | no (empty: later")
         terminal.type("/no")
