@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 import ael
 
-__all__ = ["Command", "Finished", "Layers", "Limits", "NotStarted", "Unavailable", "layers", "run"]
+__all__ = ["Command", "Finished", "Layers", "Limits", "Lost", "NotStarted", "Unavailable", "layers", "run"]
 
 Stopped = Literal["time", "memory", "disk", "processes"]
 """The limit for which a command was killed, with all that it had started."""
@@ -120,6 +120,8 @@ HOME = "/tmp/home"
 """The home folder in the sandbox: empty, and gone with it."""
 
 _BOOT = "import sys; sys.path.append(sys.argv[1]); from ael.natives.sandbox_launch import main; main()"
+STARTED = b"started\n"
+"""The supervisor's first word, just before a command may act."""
 _MOST = 64 * 1024 * 1024
 """Bytes of the answer of a supervisor; it keeps far less."""
 _GRACE = 30.0
@@ -129,8 +131,12 @@ _OWN = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/proc", "/dev", "/sy
 """What a workspace may neither be nor hold."""
 
 
+class Lost(ConnectionError):
+    """The supervisor died while the command ran. So did the command, and what it said is lost: what it did may stand."""
+
+
 async def run(command: Command) -> Finished:
-    """Run `command` to its end, and end all that it started, also when cancelled. Raises `Unavailable`, `NotStarted`."""
+    """Run `command` to its end, and end all that it started, also when cancelled. Raises `Unavailable`, `NotStarted`, `Lost`."""
     _check(command)
     answer = await _supervised(command)
     if answer is None:
@@ -149,7 +155,7 @@ def layers() -> Layers:
             done = subprocess.run(
                 _launcher(), input=_order(command, probe=True), capture_output=True, env={}, cwd="/", timeout=60, check=False
             )
-            answer = json.loads(done.stdout)
+            answer = json.loads(done.stdout.removeprefix(STARTED))
         except Unavailable as error:
             return Layers(str(error))
         except (OSError, ValueError, subprocess.TimeoutExpired):
@@ -257,7 +263,7 @@ def _order(command: Command, *, probe: bool = False) -> bytes:
 
 
 async def _supervised(command: Command) -> dict[str, Any] | None:
-    """What the supervisor tells; None where it had to be ended."""
+    """What the supervisor tells; None where it had to be ended. Raises `Unavailable`, `Lost`."""
     try:
         process = await asyncio.create_subprocess_exec(
             *_launcher(), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
@@ -272,11 +278,14 @@ async def _supervised(command: Command) -> dict[str, Any] | None:
         return None
     finally:
         await _ended(process)
+    _, started, answer = told.rpartition(STARTED)
     try:
-        answer = json.loads(told)
+        return dict(json.loads(answer))
     except ValueError:
-        raise Unavailable(_without("its supervisor died")) from None
-    return dict(answer)
+        pass
+    if started:
+        raise Lost("the supervisor of a command died, and the command with it")
+    raise Unavailable(_without("its supervisor cannot start"))
 
 
 async def _asked(process: asyncio.subprocess.Process, order: bytes) -> bytes:

@@ -79,6 +79,7 @@ class _Sandbox(sandbox_supervise.Supervisor):
         self.far.close()
         for descriptor in standard:
             os.close(descriptor)
+        self.begin()
         self.channel.send(b"go")
         told, folders, _, _ = socket.recv_fds(self.channel, 65_536, 2)
         self.answer.update(json.loads(told or b'{"missing": "the first process of the sandbox died"}'))

@@ -19,6 +19,7 @@ class Plain(sandbox_supervise.Supervisor):
         if sandbox_supervise.LINUX:
             calls.prctl("subreaper", calls.PR_SET_CHILD_SUBREAPER, 1)
         standard = self.standard()
+        self.begin()
         command = os.fork()
         if command == 0:
             if sandbox_supervise.LINUX:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -15,10 +17,10 @@ from ael.host import open_host
 from ael.natives.sandbox import layers
 from ael.project.entry import choose
 from ael.run.bindings import Options
-from ael.run.outcome import DeclaredError, Faulted, Outcome, Value
+from ael.run.outcome import DeclaredError, Faulted, Outcome, Unsettled, Value
 from tests.programs import brief, open_files, run
 from tests.sandbox.box import SECRET, Box, shown
-from tests.sandbox.test_processes import inside, until
+from tests.sandbox.test_processes import inside, parent, until
 
 pytestmark = pytest.mark.feature("A15.4", "K39", "K41")
 
@@ -178,6 +180,24 @@ def test_a_cancelled_run_ends_its_command(box: Box) -> None:
             await started.outcome()
 
     asyncio.run(cancelled())
+    until(lambda: inside(box.root) == [])
+
+
+def test_a_command_whose_supervisor_died_is_uncertain(box: Box) -> None:
+    """What it said is lost, and what it did may stand: nobody knows, and nobody claims to."""
+    opened, _ = open_files(box.root.parent, {"main.ael": MAIN, "pack.ael": PACK, "deploy.ael": line()})
+    assert opened is not None
+
+    async def lost() -> Outcome:
+        async with open_host(opened) as host:
+            given = {"command": "sh", "arguments": ["-c", "echo > alive; exec sleep 1000"]}
+            started = host.engine.start(choose(opened.program, None), given, Options("local", "tester"))
+            while not (box.root / "alive").exists():
+                await asyncio.sleep(0.02)
+            os.kill(parent(parent(inside(box.root)[0])), signal.SIGKILL)
+            return await started.outcome()
+
+    assert isinstance(asyncio.run(lost()), Unsettled)
     until(lambda: inside(box.root) == [])
 
 

@@ -176,7 +176,7 @@ def test_all_ends_when_the_supervisor_is_killed(box: Box) -> None:
         (command,) = inside(box.root)
         supervisor = parent(parent(command))
         os.kill(supervisor, signal.SIGKILL)
-        with pytest.raises(sandbox.Unavailable, match="its supervisor died"):
+        with pytest.raises(sandbox.Lost, match="the supervisor of a command died"):
             await task
 
     asyncio.run(run())
