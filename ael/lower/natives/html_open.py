@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 
 from ael.data import dataclass, field
 from ael.lower.natives import html_elements as known
+from ael.lower.natives.html_colors import BLACK, WHITE, Ink
 
 DEPTH_MAX = 512
 """Elements within each other, as in browsers. What is deeper is text of the deepest."""
@@ -25,6 +26,7 @@ class Element:
     names: tuple[str, ...] = ()
     over: bool = False
     shown: bool = False
+    ink: Ink = Ink(BLACK, WHITE)
 
 
 _BARRIERS = {
@@ -43,6 +45,8 @@ _KINDS = {name: tuple(kind for kind, bounds in _BARRIERS.items() if name in boun
 class OpenElements:
     """The open elements, outermost first."""
 
+    page: Ink
+    """The colours of the page's own text."""
     stack: list[Element] = field(default_factory=list)
     names: Counter[str] = field(default_factory=Counter)
     """The tags, classes and ids that are open."""
@@ -67,13 +71,25 @@ class OpenElements:
         inner = max(self._last("svg"), self._last("math"))
         return inner >= 0 and inner > max(self._last(name) for name in known.INTEGRATION)
 
-    def push(self, name: str, hidden: bool, names: tuple[str, ...]) -> Element | None:
+    @property
+    def ink(self) -> Ink:
+        """The colours of text here."""
+        return self.stack[-1].ink if self.stack else self.page
+
+    def recolor(self, page: Ink) -> None:
+        """Other colours of the page, which hold in what is open already."""
+        for element in self.stack:
+            if element.ink == self.page:
+                element.ink = page
+        self.page = page
+
+    def push(self, name: str, hidden: bool, names: tuple[str, ...], ink: Ink) -> Element | None:
         """Open an element; None where it would be too deep, and what hides there hides all that follows."""
         if len(self.stack) >= DEPTH_MAX:
-            self.lost = self.lost or hidden
+            self.lost = self.lost or hidden or not ink.legible
             self._deep[name] += 1
             return None
-        element = Element(name, hidden, names, shown=self.visible and not hidden)
+        element = Element(name, hidden, names, shown=self.visible and not hidden, ink=ink)
         place = len(self.stack)
         self.stack.append(element)
         self._places[name].append(place)
@@ -168,7 +184,8 @@ class OpenElements:
     def _forget(self, element: Element, *, own: bool) -> None:
         for name in element.names:
             self.names[name] -= 1
-        if element.hidden and not own and element.name in known.FORMATTING:
+        if element.name in known.FORMATTING and not own and (element.hidden or not element.ink.legible):
             self._lingering[element.name] += 1
+            self._hidden += not element.hidden
         else:
             self._hidden -= element.hidden

@@ -10,25 +10,26 @@ import re
 from collections.abc import Iterable, Mapping
 
 from ael.data import dataclass, field, replace
+from ael.lower.natives.html_colors import Ink, color_of, ground_of
+from ael.lower.natives.html_elements import words
 
 Style = dict[str, str]
-"""Property -> value, in lower case, without `!important`."""
+"""Property -> value, in lower case; what is `!important` is under its name with `!` in front."""
 
 _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
 _ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})[ \t\n\f\r]?|([^\n]))")
 _NUMBER = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,3})?)\s*(px|pt|em|rem|ex|ch|vw|vh|%)?", re.ASCII)
-_ZERO_ALPHA = re.compile(r"(?:rgb|hsl)a?\([^()]*[,/]\s*(?:0*\.?0+|0+)%?\s*\)", re.ASCII)
 _ALWAYS = re.compile(r"@(?:media\s+(?:only\s+)?(?:all|screen)\s*$|layer\b|supports\b)")
 _SELECTOR = re.compile(r"(?:[a-z][a-z0-9-]*)?(?:[.#][\w-]+)*", re.ASCII | re.IGNORECASE)
 _PART = re.compile(r"[.#]?[\w-]+", re.ASCII)
 
 _SIZES = ("width", "height", "max-width", "max-height")
 _SIDES = ("left", "right", "top", "bottom", "margin-left", "margin-top", "text-indent")
-_RELEVANT = frozenset({
-    "display", "visibility", "content-visibility", "opacity", "font-size", "font", "color", "background", "background-color",
-    "background-clip", "-webkit-background-clip", "-webkit-text-fill-color", "transform", "scale", "zoom", "filter", "clip", "clip-path",
-    "overflow", "overflow-x", "overflow-y", "position", "mso-hide", *_SIZES, *_SIDES,
-})  # fmt: skip
+_RELEVANT = words(
+    "display visibility content-visibility opacity font-size font color background background-color background-clip background-image "
+    "-webkit-background-clip -webkit-text-fill-color transform scale zoom filter clip clip-path overflow overflow-x overflow-y position "
+    "mso-hide"
+) | frozenset((*_SIZES, *_SIDES))
 _FAR = -400.0
 """Pixels beyond an edge: what stands there is not on the screen."""
 _TINY = 2.0
@@ -50,20 +51,28 @@ def read_style(text: str) -> Style:
     if "/*" in text:
         text = _COMMENT.sub(" ", text)
     found: Style = {}
-    important: Style = {}
     for declaration in text.split(";"):
         name, colon, value = declaration.partition(":")
         name = name.strip().lower()
         if colon and name in _RELEVANT:
             value, bang, word = value.lower().partition("!")
-            (important if bang and word.strip() == "important" else found)[name] = value.strip()[:_LONGEST]
-    return {**found, **important} if important else found
+            value = value.strip()[:_LONGEST]
+            if _possible(name, value):
+                found[f"!{name}" if bang and word.strip() == "important" else name] = value
+    return found
 
 
-def hides(style: Mapping[str, str]) -> bool:
+def settled(style: Style) -> Style:
+    """What holds of all that was said: what is important goes before what is not."""
+    said = {name[1:]: value for name, value in style.items() if name[0] == "!"}
+    return {**style, **said} if said else style
+
+
+def hides(style: Style) -> bool:
     """Whether what has these properties cannot be seen."""
     if not style:
         return False
+    style = settled(style)
     get = style.get
     return (
         get("display") == "none"
@@ -73,7 +82,6 @@ def hides(style: Mapping[str, str]) -> bool:
         or _at_most(get("opacity"), 0.05, percent=5)
         or _at_most(get("zoom"), 0.05, percent=5)
         or _tiny(get("font-size") or (get("font") or "").partition("/")[0])
-        or _colourless(style)
         or _clipped(style)
         or re.search(r"scale[xy3d]*\(\s*0*\.?0*\s*[,)]", get("transform", "")) is not None
         or _at_most(get("scale"), 0.05, percent=5)
@@ -82,12 +90,44 @@ def hides(style: Mapping[str, str]) -> bool:
     )
 
 
-def _colourless(style: Mapping[str, str]) -> bool:
+def ink(style: Mapping[str, str], around: Ink) -> Ink:
+    """The colours of letters in an element, in one with those of `around`."""
+    color, ground = around
+    said = style.get("-webkit-text-fill-color") or style.get("color")
+    if said is not None and said not in ("inherit", "unset", "revert"):
+        color = color_of(said)
+    for name in ("background", "background-color"):
+        if name in style and style[name] != "inherit":
+            ground = ground_of(style[name], ground)
+    if style.get("background-image", "none") != "none":
+        ground = None
     if "text" in (style.get("background-clip"), style.get("-webkit-background-clip")):
-        return False  # letters that show the background
-    color = style.get("-webkit-text-fill-color") or style.get("color") or ""
-    behind = style.get("background-color") or style.get("background")
-    return color == "transparent" or bool(color and color == behind) or _ZERO_ALPHA.fullmatch(color) is not None
+        color = ground = None  # letters that show the background
+    return Ink(color, ground)
+
+
+def _possible(name: str, value: str) -> bool:
+    """Whether a browser takes this value, as far as it decides whether something is hidden: it passes over one that it does not know."""
+    if name == "display":
+        return value in _DISPLAYS
+    if name == "visibility":
+        return value in ("visible", "hidden", "collapse", *_GENERAL)
+    if name in ("color", "-webkit-text-fill-color", "background-color"):
+        return color_of(value) is not None or "(" in value or value in ("currentcolor", *_GENERAL)
+    if name in ("opacity", "zoom", "font-size", *_SIZES, *_SIDES):
+        return _number(value) is not None or "(" in value or value in _WORDS
+    return True
+
+
+_GENERAL = ("inherit", "initial", "unset", "revert", "revert-layer")
+_WORDS = words(
+    "auto none normal small medium large x-small xx-small x-large xx-large smaller larger max-content min-content fit-content stretch"
+) | frozenset(_GENERAL)
+_DISPLAYS = words(
+    "none block inline inline-block flex inline-flex grid inline-grid flow-root contents table inline-table table-row table-cell "
+    "table-column table-caption table-row-group table-header-group table-footer-group list-item -webkit-box -webkit-flex "
+    "-ms-flexbox -webkit-inline-box ruby math"
+) | frozenset(_GENERAL)
 
 
 def _clipped(style: Mapping[str, str]) -> bool:

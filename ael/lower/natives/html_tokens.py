@@ -18,7 +18,9 @@ _EQUALS = re.compile(r"[\t\n\f\r ]*=[\t\n\f\r ]*")
 _BARE = re.compile(r"[^\t\n\f\r >]*")
 _COMMENT_END = re.compile(r"--!?>")
 
-KEPT = frozenset({"alt", "aria-hidden", "class", "hidden", "href", "id", "media", "open", "src", "start", "style", "type"})
+KEPT = frozenset({
+    "alt", "aria-hidden", "bgcolor", "class", "color", "hidden", "href", "id", "media", "open", "rel", "src", "start", "style", "text",
+})  # fmt: skip
 """The attributes that anything is made of."""
 
 
