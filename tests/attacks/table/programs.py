@@ -33,6 +33,29 @@ node look(text: String(max: 500)) -> String(max: 100)
 """
 
 
+KEEPS = """
+store notes: Map<String, String> needs mail.send
+
+/// Keep a text. Call it when it matters.
+tool remember(text: String(max: 100)) -> Bool
+  needs mail.send
+  repeat idempotent
+{
+  notes.put("a", text)
+  true
+}
+
+node asked(text: String(max: 500)) -> String(max: 100)
+  model fast
+  policy loop(steps: 3, tool_calls: 3)
+  grants mail.send
+  tools remember
+{
+  instructions "Answer."
+}
+"""
+
+
 def _main(body: str, more: str = "", grants: str = "mail.send, web.read") -> str:
     return (
         f"{WORLD}{more}\nnode main(to: String(max: 100), text: String(max: 500)) -> String\n  grants {grants}\n{{\n  {body}\n}}\n"
@@ -98,6 +121,11 @@ CASES = (
         "what was kept goes there, into which outside data may come",
         'notes.put("a", guess(text))\n  send(notes.get("a") ?? to, text)',
         GUESS + "\nstore notes: Map<String, String> needs mail.send\n",
+    ),
+    _refused(
+        "what a model has a tool keep goes there, though no code of the program hands it on",
+        "AEL0701",
+        _main('send(notes.get("a") ?? to, text)', KEEPS),
     ),
     _flow("a release that gives no reason", 'send(release(guess(text), ""), text)', code="AEL0703"),
     _flow("a release whose reason is what a model said", "send(release(guess(text), text), text)", code="AEL0703"),
