@@ -55,11 +55,13 @@ def test_a_failing_test_comes_back_with_the_edit(tmp_path: Path) -> None:
 
     assert json.loads(command("run", ".", "--task", "make it pass", "-q"))["green"] is True
     [row] = json.loads(command("runs", "list", "--format", "json"))
-    first, second, third = (command("runs", "show", row["run"], "--step", f"edit:{n}", "--format", "json") for n in (2, 3, 4))
-    assert "test_a_rebate_is_never_rounded_up" in first
-    assert "AssertionError: 13 != 14" in first
-    assert "Stale" in second
-    assert '"passed": true' in third
+    effects = json.loads(command("runs", "show", row["run"], "--format", "json"))["effects"]
+    first, second, third = (effect["value"] for effect in effects if effect["target"] == "std/code.edit")
+    assert first["tests"]["passed"] is False
+    assert "test_a_rebate_is_never_rounded_up" in first["tests"]["output"]
+    assert "AssertionError: 13 != 14" in first["tests"]["output"]
+    assert "not what was read" in json.dumps(second)
+    assert third["tests"]["passed"] is True
 
 
 @pytest.mark.feature("A15.8")
