@@ -8,7 +8,8 @@ of a query means anything to either.
 from __future__ import annotations
 
 import re
-import unicodedata
+
+from ael.types.normal_form import normal_form
 
 LONGEST = 64
 """Characters of a word; what follows is not looked at."""
@@ -86,9 +87,9 @@ _COMMON = frozenset(
 
 def terms(text: str) -> list[str]:
     """All words of a text, in order."""
-    folded = _ACCENTS.sub("", unicodedata.normalize("NFKD", text.casefold()))
+    folded = _ACCENTS.sub("", normal_form(text.casefold(), "NFKD"))
     found: list[str] = []
-    for match in _WORD.finditer(unicodedata.normalize("NFC", folded)):
+    for match in _WORD.finditer(normal_form(folded, "NFC")):
         word = match.group()
         if word.isascii():
             found.append(_singular(word)[:LONGEST])

@@ -7,11 +7,11 @@ for once.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable
 from functools import lru_cache
 
 from ael.lower.abi.size import sized, sized_text
+from ael.types.normal_form import normal_form
 
 MASK = "***"
 
@@ -81,7 +81,7 @@ def unmarked(text: str) -> str:
     text = _unmarked(text)
     if text.isascii():
         return text
-    folded = unicodedata.normalize("NFKC", text)
+    folded = normal_form(text, "NFKC")
     plain = _unmarked(folded)
     # Written in full-width or other forms of the same characters: then what they stand for is kept.
     return text if plain == folded else sized_text(plain)
