@@ -324,3 +324,10 @@ node main() -> Int fails NoAnswer grants pay, std.human.ask {
     checked = ael("check")
     assert checked.code != 0
     assert "AEL0701" in checked.err + checked.out
+
+
+@pytest.mark.feature("A15.6")
+def test_a_question_is_asked_and_answered_once_wherever_the_process_dies(desk: Ael) -> None:
+    ended = desk("run", ".", "sure", "--approve", "--crash-at", "every")
+    assert ended.code == 0, ended.err
+    assert "nothing was done twice, asked twice, or lost" in ended.out
