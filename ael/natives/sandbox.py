@@ -237,7 +237,7 @@ def _launcher() -> Sequence[str]:
     """Raises `Unavailable`."""
     if not sys.executable:
         raise Unavailable(_without("the Python that runs AEL does not say where it is"))
-    return (sys.executable, "-I", "-S", "-B", "-X", "utf8", "-c", _BOOT, str(Path(ael.__file__).resolve().parent.parent))
+    return (sys.executable, "-I", "-S", "-X", "utf8", "-c", _BOOT, str(Path(ael.__file__).resolve().parent.parent))
 
 
 def _order(command: Command, *, probe: bool = False) -> bytes:

@@ -6,6 +6,7 @@ it started in the background. The first process itself dies with the one that su
 
 from __future__ import annotations
 
+import array  # noqa: F401 - `socket` imports it when descriptors are sent, which is when this Python's files are out of sight
 import contextlib
 import errno
 import fcntl
