@@ -21,6 +21,8 @@ from ael.run.preview import previewed
 from ael.types.fault import Failure, Fault, FaultKind
 
 _SHELL = "/bin/sh"
+_MOST_OUTPUT = 40_000
+"""Characters of what a command said that are given."""
 
 
 def natives(world: World) -> Functions:
@@ -215,4 +217,7 @@ class Code:
 def _told(done: Finished) -> dict[str, object]:
     """How a command ended, as a model reads it: what was said on both outputs."""
     output = "\n".join(part.rstrip("\n") for part in (done.stdout, done.stderr) if part.strip())
+    if len(output) > _MOST_OUTPUT:
+        half = _MOST_OUTPUT // 2
+        output = f"{output[:half]}\n… ({len(output) - 2 * half:,} characters are missing here)\n{output[-half:]}"
     return {"exit_code": done.exit_code, "output": output, "stopped": done.stopped}

@@ -60,6 +60,9 @@ class InputCodec:
         self.type: Type = Named(codecs.define(self.record))
         self._definitions = codecs.definitions
         limits = replace(codecs.limits, tool_input=max_bytes)
+        if max_bytes > codecs.limits.tool_input:
+            # It says that it takes more than others: so does a text without a bound of its own.
+            limits = replace(limits, string_bytes=max(limits.string_bytes, max_bytes))
         self.value = ValueCodec(self.type, codecs.definitions, limits, max_bytes)
         self._regular = argument_reader(self.record, codecs.definitions, limits)
         self.incoming: Convert = _as_it_is
