@@ -13,6 +13,7 @@ from ael.cli.progress import clean
 from ael.cli.question import answered, told_program
 from ael.data import replace
 from ael.mcp.outside import visible_lines
+from ael.run.human import NOBODY
 from ael.run.ports import ApprovalRequest, Decision
 from ael.run.role import not_a_member
 
@@ -56,14 +57,16 @@ class TerminalApprover:
         if refusal is not None:
             return refusal
         if not self.source.isatty():
-            return Decision(False, self.user, "nobody could be asked: this is no terminal (see `--approve` and `--deny`)")
+            # A question that no person saw is no person's no.
+            by = self.user if request.question is None else NOBODY
+            return Decision(False, by, "nobody could be asked: this is no terminal (see `--approve` and `--deny`)")
         async with self._turn:
             if request.question is None:
                 return await self._ask(request)
             if request.question.waits:
                 told = await told_program(request.tool, request.question, self.line, self.out)
                 if told is None:
-                    return None if self.parks else Decision(False, "nobody", "the person at the terminal did not answer")
+                    return None if self.parks else Decision(False, NOBODY, "the person at the terminal did not answer")
                 return replace(told, by=self.user)
             answer = await answered(request.tool, request.question, self.line, self.out)
             return Decision(answer is not None, self.user, "" if answer is not None else "the person said no", answer)

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 
 from ael.mcp.outside import visible_lines
+from ael.run.human import NOBODY
 from ael.run.ports import ApprovalRequest, Decision, Question
 from ael.run.role import not_a_member
 from ael.server.flight import Flight, Request, Unasked
@@ -56,9 +57,9 @@ class ServedApprover:
                 async with asyncio.timeout(self.seconds):
                     return decision(name, await flight.request.elicit(*asked_for(request)), request.question)
             except Unasked:
-                return Decision(False, name, "the client could not ask")
+                return Decision(False, _unheard(name, request), "the client could not ask")
             except TimeoutError:
-                return Decision(False, name, f"nobody answered within {self.seconds:g} s")
+                return Decision(False, _unheard(name, request), f"nobody answered within {self.seconds:g} s")
         if flight.request.parks:
             async with flight.turn:
                 open_question = flight.ask(request)
@@ -67,6 +68,11 @@ class ServedApprover:
                 finally:
                     flight.closed()
         return Decision(False, "nobody", "the client cannot ask anybody: it does not support elicitation")
+
+
+def _unheard(name: str, request: ApprovalRequest) -> str:
+    """Who said no, where no answer came: the caller to an approval, nobody to a question."""
+    return name if request.question is None else NOBODY
 
 
 class KeptApprover:

@@ -242,6 +242,18 @@ http = client(headers: ["127.0.0.1": ["x-api-key": secret("KEY")], "elsewhere.ex
     assert "key-key-key-key" not in str(found), "what a server echoes is masked"
 
 
+@pytest.mark.feature("K41")
+def test_a_credential_that_this_machine_does_not_have_is_told_and_nothing_is_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("KEY", raising=False)
+    world = World(tmp_path, api=lambda _: said())
+    deploy = '{ports}\nsecret KEY = env("KEY")\nhttp = client(bearer: ["127.0.0.1": secret("KEY")])\n'
+    found = fault(world.run(GET, deploy, {"url": "{api}/"}))
+    assert (found.kind, "environment variable KEY" in found.message) == (FaultKind.UNAVAILABLE, True)
+    assert world.asked["api"] == []
+
+
 # --- answers ------------------------------------------------------------------------------------------------------------
 
 

@@ -204,6 +204,14 @@ def test_yes_and_no_on_the_command_line_answer_what_they_can(desk: Ael) -> None:
 
 
 @pytest.mark.feature("A15.6")
+def test_where_nobody_can_be_asked_nobody_has_said_no(desk: Ael) -> None:
+    desk.write({"deploy.ael": DEPLOY.replace('sqlite("runs.db")', "memory")})
+    ended = desk("run", ".", "sure")
+    assert json.loads(ended.out).startswith("none: nobody could be asked")
+    assert json.loads(ended.out).endswith("(nobody)")
+
+
+@pytest.mark.feature("A15.6")
 def test_a_person_at_the_terminal_answers(tmp_path: Path) -> None:
     write(tmp_path, FILES)
     with Terminal(["run", ".", "colour"], tmp_path) as terminal:
