@@ -137,13 +137,15 @@ def become(spec: dict[str, Any], channel: socket.socket, standard: tuple[int, in
         _say(channel, {"not_started": str(error)})
     except OSError as error:
         _say(channel, {"not_started": _WORDS.get(error.errno or 0, error.strerror or "it cannot be started")})
+    except Exception as error:
+        _say(channel, {"not_started": f"{type(error).__name__}: {error}"})
     finally:
         os._exit(127)
 
 
 def _expendable() -> None:
     """Where the memory of the machine runs out, what runs here goes first."""
-    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="utf-8") as file:
         file.write("1000")
 
 

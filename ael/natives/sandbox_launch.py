@@ -132,5 +132,5 @@ def _map(user: int, group: int) -> None:
         ("uid_map", f"{USER} {user} 1"),
         ("gid_map", f"{USER} {group} 1"),
     ):
-        with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
+        with open(f"/proc/self/{name}", "w", encoding="utf-8") as file:
             file.write(text)

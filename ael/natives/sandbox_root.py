@@ -167,7 +167,7 @@ def _release() -> tuple[int, int]:
 def _told(path: str, value: int) -> bool:
     """Whether a setting of the kernel that is this sandbox's own could be made."""
     try:
-        with open(path, "w", encoding="ascii") as file:
+        with open(path, "w", encoding="utf-8") as file:
             file.write(str(value))
     except OSError:
         return False
