@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ael.check.builtin import METHODS
 from ael.check.checker import DISCARD, NEVER, UNIT, UNKNOWN, Checker
+from ael.check.compensate import compensate
 from ael.check.failure import fail
 from ael.check.kind import STRING, has_null, plain
 from ael.check.loop import for_, jump_out, while_
@@ -38,7 +39,9 @@ def block(c: Checker, node: n.Block, expected: Type | None) -> Type:
             found = NEVER
             _rest(c, statements[at:])
             break
-        if at == last and type(statement) is n.ExprStatement:
+        if type(statement) is n.Compensate:
+            compensate(c, statement, follows=at < last)
+        elif at == last and type(statement) is n.ExprStatement:
             found = _last(c, statement.value, expected)
         elif _statement(c, statement):
             ended = statement
@@ -122,6 +125,9 @@ def _statement(c: Checker, node: n.Statement) -> bool:
             return False
         case n.Script():
             _script(c, node)
+            return False
+        case n.Compensate():
+            compensate(c, node, follows=True)
             return False
 
 

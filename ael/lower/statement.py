@@ -9,6 +9,7 @@ from ael.check.program import Local
 from ael.lower import build, names
 from ael.lower.assertion import assert_
 from ael.lower.carry import assign
+from ael.lower.compensate import compensated
 from ael.lower.loop import for_, jump, while_
 from ael.lower.number import BITS, finish_float, finish_int, int_bits, is_float, is_int
 from ael.lower.operator import arithmetic
@@ -21,11 +22,19 @@ from ael.types.type import Named, UnionType
 
 def block(b: Builder, e: n.Block, to: Destination) -> None:
     """Statements; the value of the last one, or Unit, to its destination."""
-    last = len(e.statements) - 1
+    _statements(b, e.statements, to)
+
+
+def _statements(b: Builder, statements: tuple[n.Statement, ...], to: Destination) -> None:
+    last = len(statements) - 1
     waiting = b.untested
-    for at, s in enumerate(e.statements):
+    for at, s in enumerate(statements):
         start = len(b.out)
         test_before(b, s)
+        if isinstance(s, n.Compensate):
+            compensated(b, s, lambda rest=statements[at + 1 :]: _statements(b, rest, to))  # type: ignore[misc]
+            b.untested = waiting
+            return
         if at == last and isinstance(s, n.ExprStatement):
             b.into(s.value, to)
         else:
@@ -64,6 +73,8 @@ def statement(b: Builder, s: n.Statement) -> None:
             assert_(b, s)
         case n.Script(model=model, turns=turns):
             _script(b, model, turns)
+        case n.Compensate():
+            raise AssertionError("a compensation stands in a block")
         case _:
             assert_never(s)
 

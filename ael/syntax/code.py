@@ -454,4 +454,13 @@ class Script(Node):
     turns: Expr
 
 
-Statement: TypeAlias = Let | Assign | ExprStatement | For | While | Break | Continue | Return | Fail | Assert | Script
+@node
+class Compensate(Node):
+    """`compensate { … }`: what is done when the rest of its block fails."""
+
+    body: Block
+
+
+Statement: TypeAlias = (
+    Let | Assign | ExprStatement | For | While | Break | Continue | Return | Fail | Assert | Script | Compensate
+)

@@ -36,6 +36,7 @@ from ael.syntax.nodes import (
     Catch,
     Clause,
     Comment,
+    Compensate,
     ConstDecl,
     Continue,
     Declaration,
@@ -399,6 +400,17 @@ def make_comment(start: int, end: int, text: str, trailing: bool) -> Comment:
     o.text = text
     o.trailing = trailing
     o.__class__ = Comment
+    return o
+
+
+_Compensate = open_twin(Compensate)
+
+
+def make_compensate(start: int, end: int, body: Block) -> Compensate:
+    o = _new(_Compensate)
+    o.span = _tuple(Span, (start, end))
+    o.body = body
+    o.__class__ = Compensate
     return o
 
 

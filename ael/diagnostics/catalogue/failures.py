@@ -14,4 +14,5 @@ CODES: dict[str, str] = {
     "AEL0409": "`fail` without an error",
     "AEL0410": "a pattern that cannot stand here",
     "AEL0411": "alternatives that bind different names",
+    "AEL0412": "a compensation that can fail, leaves its block, or stands last",
 }

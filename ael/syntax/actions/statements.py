@@ -9,6 +9,7 @@ from ael.syntax.make import (
     make_assign,
     make_block,
     make_break,
+    make_compensate,
     make_continue,
     make_expr_statement,
     make_fail,
@@ -60,6 +61,10 @@ def assert_(c: Context, s: int, e: int, condition: n.Expr, message: n.Expr | Non
 
 def script(c: Context, s: int, e: int, model: n.Path, turns: n.Expr) -> n.Script:
     return make_script(s, e, model, turns)
+
+
+def compensate(c: Context, s: int, e: int, body: n.Block) -> n.Compensate:
+    return make_compensate(s, e, body)
 
 
 def break_(c: Context, s: int, e: int) -> n.Break:

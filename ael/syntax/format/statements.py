@@ -111,6 +111,12 @@ def script(p: Stream, node: n.Script) -> None:
     p.show(node.turns)
 
 
+def compensate(p: Stream, node: n.Compensate) -> None:
+    p.take("compensate")
+    p.space()
+    p.show(node.body)
+
+
 PRINTERS: dict[type[n.Node], Printer] = {
     n.Block: block,
     n.Let: let,
@@ -124,4 +130,5 @@ PRINTERS: dict[type[n.Node], Printer] = {
     n.Fail: fail,
     n.Assert: assert_,
     n.Script: script,
+    n.Compensate: compensate,
 }

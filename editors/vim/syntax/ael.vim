@@ -13,7 +13,7 @@ syntax match aelKnown /\v<(output|call|start|finish|one_call|loop)>/
 syntax match aelField /\v<[a-z_]\w*\ze[ \t]*\??:/
 syntax match aelMember /\v\.@<=[a-z_]\w*/
 syntax keyword aelDeclaration use pub permission role enum record error type const fn tool node agent skill service provide mcp store test
-syntax keyword aelStatement let var if else match for while break continue return fail assert try catch parallel with
+syntax keyword aelStatement let var if else match for while break continue return fail assert try catch parallel with compensate
 syntax keyword aelOperatorWord and or not in div
 syntax keyword aelLiteral true false null
 syntax keyword aelBuiltinType String Int Float Decimal Bool Bytes Timestamp Date Duration Json Unit List Map File Secret
