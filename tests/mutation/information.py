@@ -7,6 +7,7 @@ from tests.mutation.mutation import Mutation
 RUN = "tests/run::"
 STRICT = "tests/check_facts/test_strict.py::"
 CHOSEN = STRICT + "test_outside_data_does_not_decide_a_call_in_a_node_of_a_strict_agent"
+REFUSED = "tests/attacks/test_attacks.py::test_a_program_that_goes_too_far_is_refused"
 TAINT = "tests/check_facts/test_taint.py::"
 
 MUTATIONS = (
@@ -172,5 +173,104 @@ MUTATIONS = (
         "        _delegates(program, analysis)\n",
         "        pass\n",
         STRICT + "test_a_model_does_not_choose_which_node_is_visited",
+    ),
+    Mutation(
+        "K44",
+        "what a model has a tool keep",
+        "ael/check/taint.py",
+        "    _kept_by_models(program, analysis, shared)\n",
+        "",
+        TAINT + "test_what_a_model_has_a_tool_keep_is_outside_data",
+    ),
+    Mutation(
+        "K44",
+        "the refusal of a parameter that hands on what a model says",
+        "ael/check/taint.py",
+        "    _entrances(program, analysis)\n",
+        "",
+        TAINT + "test_what_a_model_is_offered_marks_what_goes_on_to_a_trusted_parameter",
+    ),
+    Mutation(
+        "K44",
+        "the literal reason of a release",
+        "ael/check/taint.py",
+        "        if reason is not None and (text is None or not text.strip()):\n",
+        "        if False:\n",
+        TAINT + "test_release_has_a_reason",
+    ),
+    Mutation(
+        "K44",
+        "the refusal of what another version of a program let into a store",
+        "ael/run/service.py",
+        "        if self._spec.relied:\n",
+        "        if False:\n",
+        "tests/attacks/test_programs_change.py::test_what_another_version_let_in_is_not_taken_for_clean",
+    ),
+    # --- what a model reads and a person sees
+    Mutation(
+        "K44",
+        "the end of a mark that stands in its value",
+        "ael/run/message.py",
+        '    return text.replace("</", "<\\\\/") if "</" in text else text',
+        "    return text",
+        RUN + "test_a_value_cannot_end_its_own_mark",
+    ),
+    Mutation(
+        "K30",
+        "the fit of an approval to one call",
+        "ael/run/approval.py",
+        "        return self.tool == tool and self.step == step and self.digest == digest(arguments)",
+        "        return True",
+        RUN + "test_an_approval_fits_one_call_only",
+    ),
+    Mutation(
+        "K30",
+        "what of a shown call could steer a terminal",
+        "ael/cli/progress.py",
+        'c if c in "\\n\\t" or unicodedata.category(c) not in ("Cc", "Cf", "Cs") else',
+        "c if True else",
+        "tests/cli::test_text_from_outside_never_steers_a_terminal",
+    ),
+    # --- what comes with a call
+    Mutation(
+        "K44",
+        "what a header says of the arguments",
+        "ael/server/incoming.py",
+        "        said,\n    )\n",
+        "        None,\n    )\n",
+        "tests/server::test_a_header_says_it_and_none_says_nothing",
+    ),
+    Mutation(
+        "K44",
+        "the look at what an item says of its arguments",
+        "ael/services/queue.py",
+        "        handed_of(told)\n",
+        "        pass\n",
+        "tests/server::test_an_item_of_a_queue_says_it_and_one_of_an_older_sender_says_nothing",
+    ),
+    # --- what a program may not say
+    Mutation(
+        "K44",
+        "the refusal of what is worked out in instructions",
+        "ael/check/instructions.py",
+        '    context.report("AEL0616", message, scope.name, part, notes=tuple(notes))\n',
+        "    pass\n",
+        REFUSED,
+    ),
+    Mutation(
+        "K44",
+        "the bound of a tool's body by its permission",
+        "ael/check/grant.py",
+        "    if permission is None or needs is None:\n        return\n",
+        "    return\n",
+        REFUSED,
+    ),
+    Mutation(
+        "K44",
+        "the bound of a node by its grants",
+        "ael/check/grant.py",
+        "        if first.node in told:\n            continue\n",
+        "        continue\n",
+        REFUSED,
     ),
 )
