@@ -35,6 +35,9 @@ MAX_STATES = 2_000
 """States of the automaton, after counted repetitions are written out."""
 _KEPT = 4_096
 """Entries of a table of what was found out; beyond it the table begins anew."""
+_SHIFTS = 3
+_FEW = 16
+"""Sets that are gone through one by one."""
 _BLOCK = 32_768
 """Places that are known at a time."""
 _START = 1
@@ -249,8 +252,20 @@ class _Before:
                         reach[way] |= reach[number]
                         changed = True
         self.end = reach[_ACCEPT]
-        self._single = [_START, *(reach[n] for n, s in sorted(enumerate(states), key=lambda one: one[1].bit) if s.bit)]
-        self._parts: list[dict[int, int]] = [{} for _ in range(len(self._single) // 8 + 1)]
+        # Most characters follow those that were built right after them: a shift moves them all at once. What is left is the same for
+        # many (whatever comes before a loop), or else is looked up byte by byte.
+        self._shifts = [0] * _SHIFTS
+        self._left: dict[int, int] = {}
+        self._rest = [0]
+        for bit, found in sorted((state.bit, reach[number]) for number, state in enumerate(states) if state.bit):
+            for by in range(_SHIFTS):
+                if found & bit << by + 1:
+                    self._shifts[by] |= bit
+                    found &= ~(bit << by + 1)
+            self._rest.append(found)
+            if found:
+                self._left[found] = self._left.get(found, 0) | bit
+        self._parts: list[dict[int, int]] = [{} for _ in range(len(self._rest) // 8 + 1)]
         self._found: dict[int, int] = {}
 
     def of(self, characters: int) -> int:
@@ -258,17 +273,29 @@ class _Before:
         found = self._found.get(characters)
         if found is None:
             found = self.end
-            for at, byte in enumerate(characters.to_bytes(len(self._parts), "little")):
-                if byte:
-                    part = self._parts[at].get(byte)
-                    if part is None:
-                        part = 0
-                        for bit in range(8):
-                            if byte >> bit & 1:
-                                part |= self._single[8 * at + bit]
-                        self._parts[at][byte] = part
-                    found |= part
+            for by, mask in enumerate(self._shifts, 1):
+                found |= (characters & mask) << by
+            if len(self._left) <= _FEW:
+                for left, mask in self._left.items():
+                    if characters & mask:
+                        found |= left
+            else:
+                found |= self._looked_up(characters)
             _kept(self._found, characters, found)
+        return found
+
+    def _looked_up(self, characters: int) -> int:
+        found = 0
+        for at, byte in enumerate(characters.to_bytes(len(self._parts), "little")):
+            if byte:
+                part = self._parts[at].get(byte)
+                if part is None:
+                    part = 0
+                    for bit in range(8):
+                        if byte >> bit & 1:
+                            part |= self._rest[8 * at + bit]
+                    self._parts[at][byte] = part
+                found |= part
         return found
 
 
