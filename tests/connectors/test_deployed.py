@@ -97,7 +97,7 @@ def test_a_provider_of_something_else_is_no_model(tmp_path: Path) -> None:
     assert found.endswith("`mail` is a provider of `Transport`, not of `std/model.Model`")
 
 
-@pytest.mark.feature("A11.5", "D11")
+@pytest.mark.feature("A11.5")
 def test_what_is_bound_is_told(tmp_path: Path) -> None:
     opened = asked.opened_in(tmp_path, deploy=DEPLOY + 'model big = remote("larger")\n')
     rows = {(row.kind, row.name): row.bound for row in summary(opened)}
