@@ -1,5 +1,5 @@
-"""What holds for all tests: an interrupt reaches the programs that they start, a failure is always reported, and the Python modules of a
-pack that a test wrote go with it."""
+"""What holds for all tests: an interrupt reaches the programs that they start, a failure is always reported, the Python modules of a pack
+that a test wrote go with it, and examples of properties may take their time."""
 
 from __future__ import annotations
 
@@ -11,6 +11,11 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# A machine may be busy with other things: how long an example takes says nothing.
+settings.register_profile("busy", parent=settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
     signal.signal(signal.SIGINT, signal.default_int_handler)
