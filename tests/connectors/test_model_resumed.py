@@ -15,7 +15,8 @@ from ael.host import open_host
 from ael.journal.entry import State
 from ael.journal.memory import MemoryJournal
 from ael.run.bindings import Options
-from ael.run.outcome import Value
+from ael.run.outcome import Suspended, Value
+from ael.run.ports import ApprovalRequest, Decision
 from tests.cli.conftest import clean_environment
 from tests.connectors.asked import PACK, SHOP, Given, Outside, call, opened_in, turn
 from tests.connectors.test_model_faults import ONCE
@@ -92,5 +93,39 @@ def test_a_run_goes_on_behind_what_is_recorded(kept: int, tmp_path: Path) -> Non
             assert isinstance(outcome, Value), outcome
             assert outcome.plain == {"text": "b", "sure": True}
             assert len(outside.requests) - before == 3 - len(answered)
+
+    asyncio.run(scenario())
+
+
+class _Nobody:
+    """Decides nothing, until it does."""
+
+    decision: Decision | None = None
+
+    async def decide(self, request: ApprovalRequest) -> Decision | None:
+        return self.decision
+
+
+@pytest.mark.feature("A11.5", "K30")
+def test_a_person_is_asked_for_what_a_connector_does(tmp_path: Path) -> None:
+    """The run parks below its turn, with nothing booked; decided, the turn is asked for again, and its way out is taken once."""
+    asked = SHOP.replace("  needs out.use\n", "  needs out.use\n  approval required\n", 1)
+    outside, person = Outside([turn("word", usage={"input": 50, "output": 5})]), _Nobody()
+    host = open_host(opened_in(tmp_path, asked), functions={"main.ask_there": outside.ask}, approver=person)
+
+    async def scenario() -> None:
+        async with host:
+            host.engine._journal = MemoryJournal()
+            options = Options(run="test", park=True)
+            parked = await host.engine.start("plain", {"question": "?"}, options).outcome()
+            assert isinstance(parked, Suspended), parked
+            assert parked.waits[0].path.startswith("plain/turn1/remote.ask/ask_there@0")
+            assert parked.spent.usage.total == 0
+            assert outside.requests == []
+            person.decision = Decision(True, "ann")
+            outcome = await host.engine.start("plain", {"question": "?"}, options).outcome()
+            assert isinstance(outcome, Value), outcome
+            assert outcome.plain == "word"
+            assert (outcome.spent.usage.input, len(outside.requests)) == (50, 1)
 
     asyncio.run(scenario())
