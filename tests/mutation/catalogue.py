@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutation import (
     again,
     agents,
+    at_once,
     connections,
     connectors,
     decoder,
@@ -53,6 +54,7 @@ MUTATIONS = (
     *placements.MUTATIONS,
     *load.MUTATIONS,
     *rpc.MUTATIONS,
+    *at_once.MUTATIONS,
     *packs.MUTATIONS,
     *progress.MUTATIONS,
     *edges.MUTATIONS,

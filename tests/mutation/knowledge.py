@@ -111,8 +111,8 @@ MUTATIONS = (
         "K36",
         "the bound of what an entry carries",
         "ael/observe/entry.py",
-        "    return json.loads(text) if len(text) <= CONTENT else",
-        "    return json.loads(text) if len(text) > 0 else",
+        "    if len(text) <= CONTENT and not _deep(content, DEPTH):\n",
+        "    if not _deep(content, DEPTH):\n",
         LINES + "test_an_entry_is_bounded_whatever_the_span_holds",
     ),
     Mutation(

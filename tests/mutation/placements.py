@@ -80,8 +80,8 @@ MUTATIONS = (
         "K43",
         "who asks",
         "ael/server/connect.py",
-        "            caller = self._guard.who(headers)\n",
-        "            caller = self._guard.local\n",
+        "        caller = self._guard.who(headers)\n",
+        "        caller = self._guard.local\n",
         PROTOCOL + "test_what_is_not_let_in",
     ),
     Mutation(

@@ -110,8 +110,8 @@ MUTATIONS = (
         "K43",
         "the share of a tenant in a server",
         "ael/server/gate.py",
-        "        if most is not None and self._of_tenant[caller.tenant] >= most:\n",
-        "        if most is not None and self._of_tenant[caller.tenant] < 0:\n",
+        "        return most is not None and self._of_tenant[caller.tenant] >= most\n",
+        "        return most is not None and self._of_tenant[caller.tenant] < 0\n",
         "tests/server/test_callers.py::test_a_place_of_a_tenant_is_given_back",
     ),
     Mutation(

@@ -179,3 +179,22 @@ def test_its_limits_hold(tmp_path: Path) -> None:
             assert (local.in_flight, gate.taken) == (0, 0)
 
     asyncio.run(scenario())
+
+
+@pytest.mark.feature("A11.6", "K42")
+def test_a_body_beyond_its_size_is_refused(tmp_path: Path) -> None:
+    """Also where no length says so before it comes, and where it comes with its head in one piece."""
+
+    async def scenario() -> None:
+        async with served(tmp_path, "listen = http(body: 4KiB)\n") as (_, port):
+            body = b'{"id": 8' + b" " * 5_000 + b"}"
+            chunks = b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
+            own = {"Host": f"127.0.0.1:{port}", "Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}
+            for sent in (
+                head("POST", HALF, body, own) + body,
+                head("POST", HALF, None, {**own, "Transfer-Encoding": "chunked"}) + chunks,
+            ):
+                [(status, answer)] = await said(port, [sent])
+                assert (status, answer["code"]) == (413, "resource_exhausted")
+
+    asyncio.run(scenario())

@@ -1,0 +1,68 @@
+"""Guards of calls that are answered as they come in, of follow-ups, and of compensations."""
+
+from __future__ import annotations
+
+from tests.mutation.mutation import Mutation
+
+ONCE = "tests/transports/test_at_once.py::"
+FOLLOW = "tests/run/test_follow_up.py::"
+COMPENSATE = "tests/lower/test_compensate.py::"
+
+MUTATIONS = (
+    Mutation(
+        "K42",
+        "the host that a request answered at once names",
+        "ael/server/connect.py",
+        "            self._guard.known_host(headers)\n",
+        "            pass\n",
+        ONCE + "test_what_is_not_let_in_is_not_answered_at_once_either",
+    ),
+    Mutation(
+        "K42",
+        "the size of a body that is answered at once",
+        "ael/server/connect.py",
+        " or len(body) > self._guard.listen.body:\n",
+        ":\n",
+        ONCE + "test_a_body_beyond_its_size_is_refused",
+    ),
+    Mutation(
+        "K26",
+        "the key of a call that could be answered at once",
+        "ael/server/dispatch.py",
+        "        if request.key is not None or self.draining or not",
+        "        if self.draining or not",
+        ONCE + "test_a_key_and_a_follower_have_their_run_as_always",
+    ),
+    Mutation(
+        "K39",
+        "the stop of pure code that runs without a task",
+        "ael/run/run.py",
+        "            return self._here\n",
+        "            return False\n",
+        ONCE + "test_its_limits_hold",
+    ),
+    Mutation(
+        "K43",
+        "the place of a call that is answered at once",
+        "ael/server/dispatch.py",
+        "        if not self._gate.take(request.caller):\n            return None\n",
+        "        self._gate.taken += 1\n        self._gate._count(request.caller, 1)\n",
+        ONCE + "test_its_limits_hold",
+    ),
+    Mutation(
+        "K01",
+        "the steps of follow-ups",
+        "ael/run/loop.py",
+        "            if last:\n                raise self._no_steps()\n            self._followed += 1\n",
+        "            self._followed += 1\n",
+        FOLLOW + "test_they_are_bounded_by_the_steps_of_the_node",
+    ),
+    Mutation(
+        "K39",
+        "that nothing is undone at the end of a run",
+        "ael/lower/compensate.py",
+        '        goes_on = build.negate(build.both([build.is_class(exception, "Fault"), cancelled]))\n',
+        '        goes_on = build.negate(build.both([build.is_class(exception, "Uncertain"), cancelled]))\n',
+        COMPENSATE + "test_nothing_is_begun_at_the_end_of_a_run",
+    ),
+)
