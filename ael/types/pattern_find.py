@@ -15,6 +15,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import repeat
 from typing import TypeAlias, TypeVar
 
 from ael.data import dataclass
@@ -32,7 +33,7 @@ from ael.types.pattern_syntax import (
 )
 
 MAX_STATES = 2_000
-"""States of the automaton, after counted repetitions are written out."""
+"""States of a `Finder`, after counted repetitions are written out."""
 _KEPT = 4_096
 """Entries of a table of what was found out; beyond it the table begins anew."""
 _SHIFTS = 3
@@ -71,13 +72,14 @@ _ACCEPT = 0
 class _Builder:
     """Thompson's construction, from the end of the pattern to its beginning."""
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int) -> None:
         self.states = [_State()]
         self.characters = 0
+        self._limit = limit
 
     def add(self, state: _State) -> int:
-        if len(self.states) >= MAX_STATES:
-            raise PatternError(f"the pattern is too large: its repetitions stand for more than {MAX_STATES:,} characters", 0)
+        if len(self.states) >= self._limit:
+            raise PatternError(f"the pattern is too large: its repetitions stand for more than {self._limit:,} characters", 0)
         self.states.append(state)
         return len(self.states) - 1
 
@@ -127,18 +129,19 @@ class _Builder:
         return then
 
 
-class Finder:
-    """A pattern, ready to look for; with `whole` it is found where it takes all of the text. `names` has a name or None for each group.
-    Raises PatternError."""
+class Automaton:
+    """A pattern by its tree, of at most `limit` states. Raises PatternError for one that has more."""
 
-    def __init__(self, pattern: str, *, whole: bool = False) -> None:
-        tree, self.names = parse_marked(pattern)
-        if whole:
-            tree = Sequence((Anchor("^"), tree, Anchor("$")))
-        builder = _Builder()
+    def __init__(self, tree: Item, limit: int) -> None:
+        builder = _Builder(limit)
         self._start = builder.build(tree, _ACCEPT)
         self._states = builder.states
-        self.anchored = any(state.anchor for state in self._states)
+        anchors = {state.anchor for state in self._states} - {""}
+        self.anchored = bool(anchors)
+        self._local = bool(anchors - {"^", "$"})
+        """Whether an anchor looks at the characters around it, and not only for the ends of the text."""
+        self._inside = _OTHER * 4 + _OTHER if anchors else 0
+        self._more: bool | None = None
         self._by_edge: dict[int, int] = {}
         edges = {0}
         for state in self._states:
@@ -147,6 +150,71 @@ class Finder:
         self._edges = sorted(edges)
         self._masks: dict[str, int] = {}
         self._before: dict[int, _Before] = {}
+
+    def occurs(self, text: str) -> bool:
+        """Whether the pattern is found anywhere in a text."""
+        end = self.before(self.context(text, len(text))).of(0)
+        return bool(end & _START) or any(reached & _START for reached in self.backwards(text, 0, len(text), end))
+
+    def backwards(self, text: str, low: int, high: int, end: int) -> Iterator[int]:
+        """For each place before `high`, down to `low`, after which characters of the pattern the end of a match can be reached there;
+        `end` says so for `high`. It ends early where nothing can be reached any more."""
+        inside = self.before(self._inside)
+        masks, table = self._masks, inside.found
+        for at in range(high - 1, low - 1, -1):
+            char = text[at]
+            mask = masks.get(char)
+            viable = end & (self.mask(char) if mask is None else mask)
+            if self._local or (at == 0 and self.anchored):
+                end = self.before(self.context(text, at)).of(viable)
+            else:
+                if viable == 0 and self._needs_more():
+                    return
+                found = table.get(viable)
+                end = inside.of(viable) if found is None else found
+            yield end
+
+    def _needs_more(self) -> bool:
+        """Whether every match ends at the end of the text: where nothing leads there any more, there is none."""
+        if self._more is None:
+            contexts = (self._inside, _NONE * 4 + _OTHER) if self.anchored else (0,)
+            self._more = not self._local and all(self.before(context).end == 0 for context in contexts)
+        return self._more
+
+    def mask(self, char: str) -> int:
+        """The characters of the pattern that `char` is one of."""
+        found = self._masks.get(char)
+        if found is None:
+            edge = bisect_right(self._edges, ord(char)) - 1
+            found = self._by_edge.get(edge)
+            if found is None:
+                code = self._edges[edge]
+                found = sum(state.bit for state in self._states if state.chars is not None and state.chars.has(code))
+                self._by_edge[edge] = found
+            _kept(self._masks, char, found)
+        return found
+
+    def before(self, context: int) -> _Before:
+        """What comes before what, where the characters around are of these kinds."""
+        found = self._before.get(context)
+        if found is None:
+            found = self._before[context] = _Before(self._states, self._start, context)
+        return found
+
+    def context(self, text: str, at: int) -> int:
+        """The kinds of the characters on both sides of a place, where the pattern asks for them."""
+        if not self.anchored:
+            return 0
+        return (_kind(text[at - 1]) if at > 0 else _NONE) * 4 + (_kind(text[at]) if at < len(text) else _NONE)
+
+
+class Finder(Automaton):
+    """A pattern, ready to look for; with `whole` it is found where it takes all of the text. `names` has a name or None for each group.
+    Raises PatternError."""
+
+    def __init__(self, pattern: str, *, whole: bool = False) -> None:
+        tree, self.names = parse_marked(pattern)
+        super().__init__(Sequence((Anchor("^"), tree, Anchor("$"))) if whole else tree, MAX_STATES)
         self._chosen: dict[tuple[int, int, int], tuple[int, Trail]] = {}
 
     def find(self, text: str) -> Iterator[list[Span | None]]:
@@ -203,32 +271,6 @@ class Finder:
             todo.extend((way, trail) for way in reversed(found.ways))
         raise AssertionError("the first pass knew of a way")
 
-    def mask(self, char: str) -> int:
-        """The characters of the pattern that `char` is one of."""
-        found = self._masks.get(char)
-        if found is None:
-            edge = bisect_right(self._edges, ord(char)) - 1
-            found = self._by_edge.get(edge)
-            if found is None:
-                code = self._edges[edge]
-                found = sum(state.bit for state in self._states if state.chars is not None and state.chars.has(code))
-                self._by_edge[edge] = found
-            _kept(self._masks, char, found)
-        return found
-
-    def before(self, context: int) -> _Before:
-        """What comes before what, where the characters around are of these kinds."""
-        found = self._before.get(context)
-        if found is None:
-            found = self._before[context] = _Before(self._states, self._start, context)
-        return found
-
-    def context(self, text: str, at: int) -> int:
-        """The kinds of the characters on both sides of a place, where the pattern asks for them."""
-        if not self.anchored:
-            return 0
-        return (_kind(text[at - 1]) if at > 0 else _NONE) * 4 + (_kind(text[at]) if at < len(text) else _NONE)
-
 
 class _Before:
     """For each character of a pattern, and its end, those that may stand right before it in a match, with the beginning of a match as
@@ -266,11 +308,11 @@ class _Before:
             if found:
                 self._left[found] = self._left.get(found, 0) | bit
         self._parts: list[dict[int, int]] = [{} for _ in range(len(self._rest) // 8 + 1)]
-        self._found: dict[int, int] = {}
+        self.found: dict[int, int] = {}
 
     def of(self, characters: int) -> int:
         """Those before any of `characters`, or before the end."""
-        found = self._found.get(characters)
+        found = self.found.get(characters)
         if found is None:
             found = self.end
             for by, mask in enumerate(self._shifts, 1):
@@ -281,7 +323,7 @@ class _Before:
                         found |= left
             else:
                 found |= self._looked_up(characters)
-            _kept(self._found, characters, found)
+            _kept(self.found, characters, found)
         return found
 
     def _looked_up(self, characters: int) -> int:
@@ -330,14 +372,8 @@ class _Known:
 
     def _work_out(self, low: int, high: int, end: int) -> list[int]:
         """The places from `low` to `high`, of which `end` is the last."""
-        finder, text = self._finder, self._text
-        masks, before = finder.mask, finder.before(0)
-        found = [end]
-        for at in range(high - 1, low - 1, -1):
-            if finder.anchored:
-                before = finder.before(finder.context(text, at))
-            end = before.of(end & masks(text[at]))
-            found.append(end)
+        found = [end, *self._finder.backwards(self._text, low, high, end)]
+        found += repeat(0, high - low + 1 - len(found))
         found.reverse()
         return found
 
