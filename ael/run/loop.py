@@ -241,8 +241,6 @@ class Visit:
             self._answer_none(path, turn, text, FaultKind.CANCELLED, follow_up)
             if follow_up is None:
                 return True, value
-            if last:
-                raise self._no_steps()
             self._followed += 1
             self._attempts = self._plan.attempts
             return False, None

@@ -25,7 +25,7 @@ from ael.services.wire import STATUS, code_of, error
 from ael.types.fault import FaultKind
 from ael.types.problem import DecodeError
 
-_UNUSUAL = frozenset({"origin", "content-encoding", "idempotency-key"})
+_UNUSUAL = frozenset({"origin", "content-encoding"})
 """Headers of requests that are not answered at once."""
 _TIMEOUT = re.compile(r"[0-9]{1,10}")
 CODES: Mapping[int, str] = {

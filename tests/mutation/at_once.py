@@ -39,7 +39,7 @@ MUTATIONS = (
         "ael/run/run.py",
         "            return self._here\n",
         "            return False\n",
-        ONCE + "test_its_limits_hold",
+        ONCE + "test_it_can_be_stopped_where_it_runs",
     ),
     Mutation(
         "K43",
@@ -50,12 +50,12 @@ MUTATIONS = (
         ONCE + "test_its_limits_hold",
     ),
     Mutation(
-        "K01",
-        "the steps of follow-ups",
+        "K38",
+        "the attempts of each turn that follows",
         "ael/run/loop.py",
-        "            if last:\n                raise self._no_steps()\n            self._followed += 1\n",
-        "            self._followed += 1\n",
-        FOLLOW + "test_they_are_bounded_by_the_steps_of_the_node",
+        "            self._attempts = self._plan.attempts\n            return False, None\n",
+        "            return False, None\n",
+        FOLLOW + "test_each_turn_has_its_own_attempts_and_one_that_fails_ends_the_node",
     ),
     Mutation(
         "K39",

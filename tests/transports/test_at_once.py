@@ -11,11 +11,17 @@ from typing import Any
 
 import pytest
 
+from ael.data import replace
+from ael.run.bindings import Options
+from ael.run.outcome import Value
 from ael.run.run import Run
 from ael.server.served import Alone
+from ael.types.signature import Effects
+from tests.run.helpers import code, engine, unit
 from tests.server.support import head
 from tests.transports.places import TOKEN, serving
-from tests.transports.test_protocol import REFUSED, code, post
+from tests.transports.test_protocol import REFUSED, post
+from tests.transports.test_protocol import code as code_of
 
 PLAIN = """\
 error Odd { number: Int }
@@ -124,7 +130,7 @@ def test_what_is_not_let_in_is_not_answered_at_once_either(tmp_path: Path) -> No
             for request, status, expected in REFUSED:
                 if request.get("body") != b'{"id": 1}':  # it fits here
                     reply = await post(port, **{"path": HALF, "body": b'{"id": 84}', **request})
-                    assert (reply.status, code(reply)) == (status, expected), (request, reply)
+                    assert (reply.status, code_of(reply)) == (status, expected), (request, reply)
 
     asyncio.run(scenario())
 
@@ -153,7 +159,7 @@ def test_a_key_and_a_follower_have_their_run_as_always(tmp_path: Path, tasks: li
                 assert (await post(port, HALF, b'{"id": 8}', {"Idempotency-Key": "k"})).json == {"result": 4}
             assert tasks == ["main.half"], "the second is the answer of the first"
             again = await post(port, HALF, b'{"id": 10}', {"Idempotency-Key": "k"})
-            assert (again.status, code(again)) == (400, "invalid_argument")
+            assert (again.status, code_of(again)) == (400, "invalid_argument")
             events = await post(port, HALF, b'{"id": 8}', {"Accept": "text/event-stream"})
             assert events.body.endswith(b',"taint":[],"result":{"result":4}}\n\n')
             assert tasks == ["main.half", "main.half"]
@@ -174,7 +180,7 @@ def test_its_limits_hold(tmp_path: Path) -> None:
             gate = local._gate
             gate.taken += 1
             shed = await post(port, HALF, b'{"id": 8}')
-            assert (shed.status, code(shed)) == (503, "unavailable")
+            assert (shed.status, code_of(shed)) == (503, "unavailable")
             gate.taken -= 1
             assert (local.in_flight, gate.taken) == (0, 0)
 
@@ -198,3 +204,28 @@ def test_a_body_beyond_its_size_is_refused(tmp_path: Path) -> None:
                 assert (status, answer["code"]) == (413, "resource_exhausted")
 
     asyncio.run(scenario())
+
+
+@pytest.mark.feature("A2.11", "K39")
+def test_it_can_be_stopped_where_it_runs() -> None:
+    """Whoever watches over pure code, from another thread, sees that this run holds the loop; before and after, it does not."""
+    seen: list[bool] = []
+
+    async def body(k: Any) -> str:
+        seen.append(runs[0].holds_the_loop())
+        return "done"
+
+    runs: list[Run] = []
+    plain = code("main", body)
+    signature = replace(plain.spec.signature, effects=Effects(plain=True))
+    made = engine(unit(nodes=[replace(plain, spec=replace(plain.spec, signature=signature))]))
+    made.world.observer = runs.append
+
+    async def scenario() -> None:
+        run = made.start("main", {}, Options(at_once=True))
+        assert run.done
+        assert run.holds_the_loop() is False
+        assert isinstance(await run.outcome(), Value)
+
+    asyncio.run(scenario())
+    assert seen == [True]
