@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import json
+import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -102,7 +104,10 @@ class Played:
 
 @cache
 def _folder() -> Path:
-    return Path(tempfile.mkdtemp(prefix="ael-attacks-"))
+    """Of all programs; gone when the tests have ended."""
+    made = Path(tempfile.mkdtemp(prefix="ael-attacks-"))
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return made
 
 
 @cache
