@@ -105,8 +105,8 @@ MUTATIONS = (
         "K44",
         "the origin that is written beside a value",
         "ael/run/service.py",
-        'origin = Origin(ordered(scope.seen), f"{run.id}/{step.path}")\n                await port.put',
-        'origin = Origin((), f"{run.id}/{step.path}")\n                await port.put',
+        "        return Origin(ordered(frozenset(seen)),",
+        "        return Origin((),",
         RUN + "test_what_a_run_writes_says_in_another_run_where_it_came_from",
     ),
     Mutation(

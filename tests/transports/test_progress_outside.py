@@ -90,8 +90,8 @@ async def pretending(respond: Respond) -> AsyncIterator[tuple[int, list[bytes]]]
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         found = await reader.readuntil(b"\r\n\r\n")
         heads.append(found)
-        length = next(int(line.split(b":")[1]) for line in found.lower().split(b"\r\n") if line.startswith(b"content-length"))
-        await reader.readexactly(length)
+        lengths = [int(line.split(b":")[1]) for line in found.lower().split(b"\r\n") if line.startswith(b"content-length")]
+        await reader.readexactly(sum(lengths))
         respond(writer)
         await writer.drain()
         writer.close()
