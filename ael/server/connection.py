@@ -101,26 +101,38 @@ class Connection(HttpToolsProtocol):
 
     def _serve(self, cycle: RequestResponseCycle, app: Any) -> None:
         """Answer at once what can be, without a task: it would cost as much as a small call. All else is served in one."""
-        answer = None
-        if not cycle.more_body and not self.flow.write_paused and not self.transport.is_closing():
-            at_once = getattr(app, "at_once", None)
-            answer = None if at_once is None else at_once(cycle.scope, bytes(cycle.body))
-        if answer is None:
+        data = self._at_once(cycle, app)
+        if data is None:
             super()._start_asgi_task(cycle, app)
             return
-        status, body, headers = answer
+        cycle.response_started = cycle.response_complete = True
+        cast("Joined", self.transport).hold()
+        self.transport.write(data)
+        if not cycle.keep_alive:
+            self.transport.close()
+        self.on_response_complete()
+
+    def _at_once(self, cycle: RequestResponseCycle, app: Any) -> bytes | None:
+        """The whole answer to a request that nothing has to be waited for; None for every other, also where the answer failed: then it is
+        made anew in a task, which tells of a failure as always, and nothing was done that could be done twice."""
+        at_once = getattr(app, "at_once", None)
+        if at_once is None or cycle.more_body or self.flow.write_paused or self.transport.is_closing():
+            return None
+        try:
+            answer: Answer | None = at_once(cycle.scope, bytes(cycle.body))
+            return None if answer is None else self._written(cycle, *answer)
+        except Exception:
+            return None
+
+    def _written(self, cycle: RequestResponseCycle, status: int, body: bytes, headers: Headers) -> bytes:
+        """An answer as it is sent. Raises `ValueError` for a header that is none."""
         head = [STATUS_LINE[status]]
         for name, value in (*self.server_state.default_headers, *head_of(body, headers)):
             if not _VALUE.fullmatch(value):
                 raise ValueError(f"no value of a header: {value!r}")
             head += (name, b": ", value, b"\r\n")
         head.append(b"\r\n" if cycle.keep_alive else b"connection: close\r\n\r\n")
-        cycle.response_started = cycle.response_complete = True
-        cast("Joined", self.transport).hold()
-        self.transport.write(b"".join((*head, body)))
-        if not cycle.keep_alive:
-            self.transport.close()
-        self.on_response_complete()
+        return b"".join((*head, body))
 
     def on_response_complete(self) -> None:
         """An answer is whole, also one without a body."""

@@ -15,6 +15,7 @@ from ael.data import replace
 from ael.run.bindings import Options
 from ael.run.outcome import Value
 from ael.run.run import Run
+from ael.server.dispatch import Dispatch, Incoming, Reply
 from ael.server.served import Alone
 from ael.types.signature import Effects
 from tests.run.helpers import code, engine, unit
@@ -229,3 +230,20 @@ def test_it_can_be_stopped_where_it_runs() -> None:
 
     asyncio.run(scenario())
     assert seen == [True]
+
+
+@pytest.mark.feature("A11.6")
+def test_an_answer_that_fails_here_is_made_as_any_other(
+    tmp_path: Path, tasks: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing of plain code can have been done twice, and the connection is not lost."""
+
+    def fails(self: Dispatch, request: Incoming) -> Reply | None:
+        raise RuntimeError("a defect")
+
+    async def scenario() -> None:
+        async with served(tmp_path) as (_, port):
+            monkeypatch.setattr(Dispatch, "at_once", fails)
+            assert (await post(port, HALF, b'{"id": 84}')).json == {"result": 42}
+
+    asyncio.run(scenario())
