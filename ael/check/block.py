@@ -9,7 +9,7 @@ from ael.check.failure import fail
 from ael.check.kind import STRING, has_null, plain
 from ael.check.loop import for_, jump_out, while_
 from ael.check.module import report_unknown, seen, visible
-from ael.check.narrow import Facts, facts, forget
+from ael.check.narrow import facts, forget, untouched
 from ael.check.program import Local, Meaning
 from ael.check.suggest import did_you_mean
 from ael.diagnostics.diagnostic import Label
@@ -20,7 +20,8 @@ from ael.types.type import FunctionType, ListType, MapType, Named, Never, NullTy
 
 def block(c: Checker, node: n.Block, expected: Type | None) -> Type:
     """The type of a block: that of its last expression, Unit without one, `Never` when its end is not reached."""
-    narrowed = c.narrowed
+    narrowed, assigned = c.narrowed, c.assigned
+    c.assigned = set()
     c.locals.append({})
     found: Type = UNIT
     ended: n.Node | None = None
@@ -47,7 +48,8 @@ def block(c: Checker, node: n.Block, expected: Type | None) -> Type:
             ended = statement
             found = NEVER
     _close(c)
-    c.narrowed = _kept(c, narrowed)
+    c.narrowed = untouched(narrowed, c.assigned)
+    c.assigned |= assigned
     return found
 
 
@@ -81,13 +83,6 @@ def _close(c: Checker) -> None:
                 notes=(f"if that is meant, call it `_{name}`",),
                 warning=True,
             )
-
-
-def _kept(c: Checker, before: Facts) -> Facts:
-    """What was known before a block, without what it made untrue."""
-    if not before or not c.assigned:
-        return before
-    return {path: type for path, type in before.items() if path[0] not in c.assigned}
 
 
 def _statement(c: Checker, node: n.Statement) -> bool:
@@ -316,7 +311,6 @@ def if_(c: Checker, node: n.If, expected: Type | None) -> Type:
         # where a value is asked for, that there is none is told once, by whoever asks
         wanted = DISCARD if expected is DISCARD or expected == UNIT else None
     c.narrowed = {**before, **when_true} if when_true else before
-    assigned = set(c.assigned)
     then = c.check_part(node.then, wanted)
     after_then = c.narrowed
     c.narrowed = {**before, **when_false} if when_false else before
@@ -325,13 +319,12 @@ def if_(c: Checker, node: n.If, expected: Type | None) -> Type:
     else:
         otherwise = c.check_part(node.otherwise, wanted)
     after_else = c.narrowed
-    changed = c.assigned - assigned
     if then == NEVER and otherwise != NEVER:
         c.narrowed = after_else
     elif otherwise == NEVER and then != NEVER:
         c.narrowed = after_then
     else:
-        c.narrowed = {path: type for path, type in before.items() if path[0] not in changed} if changed else before
+        c.narrowed = {path: type for path, type in before.items() if path in after_then and path in after_else}
     if node.otherwise is None:
         return UNIT
     if then == NEVER and otherwise == NEVER:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from ael.check.checker import DISCARD, Checker
 from ael.check.failure import listed
+from ael.check.narrow import lasting
 from ael.source import Span
 from ael.syntax import nodes as n
 
@@ -20,7 +21,7 @@ def compensate(c: Checker, node: n.Compensate, *, follows: bool) -> None:
         c.report("AEL0412", "nothing follows this `compensate` in its block, so nothing can fail after it", node.span)
     before, outer = c.narrowed, c.failing
     failing: dict[str, Span] = {}
-    c.failing = failing
+    c.narrowed, c.failing = lasting(before), failing
     c.check_part(node.body, DISCARD)
     c.narrowed, c.failing = before, outer
     for statement in _leaving(node.body, looped=False):

@@ -15,10 +15,9 @@ from ael.check.failure import catch, try_
 from ael.check.generic import is_open
 from ael.check.kind import INT, has_null, sure
 from ael.check.loop import enter, items
-from ael.check.narrow import path_of
+from ael.check.narrow import lasting, path_of
 from ael.check.operator import binary, unary
 from ael.check.pattern import Either, Shape, Value, Whole, members_of, pattern
-from ael.check.program import Local
 from ael.check.suggest import did_you_mean
 from ael.diagnostics.diagnostic import Label
 from ael.syntax import nodes as n
@@ -135,7 +134,7 @@ def lambda_(c: Checker, node: n.Lambda, expected: Type | None) -> Type:
     c.body, c.failing, c.nesting = inner, None, 0
     c.own_slots = set()
     branch, c.branch = c.branch, None
-    c.narrowed = {path: type for path, type in narrowed.items() if not (isinstance(path[0], Local) and path[0].mutable)}
+    c.narrowed = lasting(narrowed)
     wanted_body = DISCARD if result == UNIT else result
     body = node.body
     found = c.check_part(body, wanted_body) if wanted_body is not None else c.infer(body)
@@ -239,7 +238,7 @@ def _branch(c: Checker, node: n.Node, body: n.Expr, expected: Type | None) -> Ty
     c.own_slots = set()
     c.body.loops = 0
     outer, c.branch = c.branch, node
-    c.narrowed = {path: type for path, type in narrowed.items() if not (isinstance(path[0], Local) and path[0].mutable)}
+    c.narrowed = lasting(narrowed)
     found = c.infer(body)
     c.own_slots, c.body.loops, c.narrowed, c.branch = own, loops, narrowed, outer
     c.nesting -= 1

@@ -14,6 +14,7 @@ from ael.check.collect import ModuleScope, Symbol
 from ael.check.exhaustive import new_arms, unreachable
 from ael.check.kind import NULL
 from ael.check.module import find
+from ael.check.narrow import untouched
 from ael.check.pattern import catch_pattern
 from ael.check.sign import UNCERTAIN
 from ael.diagnostics.diagnostic import Fix, Label
@@ -155,8 +156,10 @@ def try_(c: Checker, node: n.Try, expected: Type | None) -> Type:
 
 
 def catch(c: Checker, node: n.Catch, expected: Type | None) -> Type:
-    narrowed = c.narrowed
+    narrowed, assigned = c.narrowed, c.assigned
+    c.assigned = set()
     found, errors = _operand(c, node.operand, expected)
+    narrowed = untouched(narrowed, c.assigned)
     c.tables.failures[node] = frozenset(errors)
     left = dict(errors)
     seen_all = wrong = False
@@ -183,7 +186,8 @@ def catch(c: Checker, node: n.Catch, expected: Type | None) -> Type:
         c.locals.pop()
         if expected is not DISCARD:
             result = c.either(result, body, expected)
-    c.narrowed = narrowed
+    c.narrowed = untouched(narrowed, c.assigned)
+    c.assigned |= assigned
     if left and not wrong:  # what an arm with a mistake was to meet is not known
         _left_over(c, node, left)
     return c.settled(node, result, expected)

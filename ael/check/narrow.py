@@ -6,6 +6,8 @@ Things are known about a local, or about a field read through one (`ticket.order
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from ael.check.checker import Checker, Path
 from ael.check.kind import NULL, has_null, without_null
 from ael.check.program import Local
@@ -72,6 +74,18 @@ def forget(c: Checker, local: Local) -> None:
     """Nothing more is known about a `var`."""
     if any(path[0] is local for path in c.narrowed):
         c.narrowed = {path: type for path, type in c.narrowed.items() if path[0] is not local}
+
+
+def untouched(facts: Facts, assigned: Collection[object]) -> Facts:
+    """What is known of everything but the locals that were `assigned`."""
+    if not facts or not assigned:
+        return facts
+    return {path: type for path, type in facts.items() if path[0] not in assigned}
+
+
+def lasting(facts: Facts) -> Facts:
+    """What stays true in code that runs later, or beside other code: what is known of no `var`."""
+    return {path: type for path, type in facts.items() if not (isinstance(path[0], Local) and path[0].mutable)}
 
 
 def forget_assigned(c: Checker, body: n.Node) -> None:
