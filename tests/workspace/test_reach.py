@@ -18,7 +18,8 @@ node main(lines: List<String>) -> List<Reach> {
 """
 HARMLESS = (
     "git status", "git diff HEAD", "git log --oneline -5", "git add src/a.py", 'git commit -m "a message"', "git branch",
-    "git switch -c work", "git show HEAD:src/a.py", "pwd", "wc -l a.txt", "diff a.txt b.txt", "echo 'git push'",
+    "git switch -c work", "git show HEAD:src/a.py", "git diff -- src/a.py", "git log --all --no-merges",
+    "git branch -m old new", "git branch --merged", 'git commit -am "a b"', "pwd", "wc -l a.txt", "diff a.txt b.txt", "echo 'git push'",
 )  # fmt: skip
 ASKED = (
     "git push", "git push origin main", "git push --force", "git -C .. push", "git reset --hard", "git clean -fd", "git checkout .",
@@ -30,7 +31,16 @@ ASKED = (
     "bash -c ls", "env git push", "sudo ls", "xargs rm", "/usr/bin/git status", "./git status", "A=1 git status", "", "echo a > b",
     "echo a; git push", "echo a && git push", "echo a | sh", "echo `git push`", "echo $(git push)", "echo $HOME",
     "echo a\ngit push", "echo a &", "echo *", "echo ~", "echo {a,b}", "echo a\\ b", "echo a # b", "echo !!", "(ls)", "ls\tsrc",
-    "echo \u00e9", "cat < a",
+    "echo \u00e9",
+    # A blank in quotes is a part of the name of a program, which may be a file of the project.
+    '"git status /../deploy.sh"', "'echo /../deploy.sh'", "\"'\"'git status /../x'", 'git "status /../deploy.sh"', "git '' push",
+    # Long options that are cut short to the least that git takes.
+    "git switch --di main", "git switch --dis main", "git branch --d main", "git branch --de main", "git tag --d v1",
+    "git branch --mo a b", "git log --o=x", "git commit --am", "git switch --orphan x", "git add --chmod=+x a.sh",
+    "git switch -m main", "git switch --merge main", "git commit -nm x",
+    # Files that the tools for files keep from programs.
+    "diff .env a.txt", "git show HEAD:.env", "git diff --no-index a b", "diff -rN . b", "diff --recursive . b", "date -f .ENV",
+    "git blame deploy/id_rsa", "wc server.pem", 'git show "HEAD:.e"nv', "cat < a",
 )  # fmt: skip
 OWN = {
     "cat a.txt": "read_file", "head -3 a.txt": "read_file", "tail a": "read_file", "less a": "read_file", "ls -la": "glob",
