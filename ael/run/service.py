@@ -22,6 +22,7 @@ from ael.run.step import Step, ordered
 from ael.run.stored import Kept, Origin, StorePort
 from ael.run.tool import DEPTH, size_limit, time_limit
 from ael.run.world import World
+from ael.types.canonical import encode
 from ael.types.fault import Fault, FaultKind, Uncertain
 from ael.types.problem import DecodeError
 from ael.types.signature import Effects, ParameterDef, Repeat, Signature
@@ -212,8 +213,7 @@ class StorePlan(Serving):
             case "swap":
                 found = await port.get(key)
                 self._came(scope, step, () if found is None else (found,))
-                was, origin = arguments.get("was"), self._origin(scope, step)
-                old = None if was is None else self._codec.encode(was)
+                old, origin = self._kept_as(arguments.get("was"), found), self._origin(scope, step)
                 swapped = await port.swap(key, old, self._codec.encode(arguments.get("value")), token, origin)
                 if swapped:
                     self._tell(run, path, key)
@@ -235,6 +235,18 @@ class StorePlan(Serving):
                         FaultKind.TOO_LARGE, f"`{self.short}` has more than the {self._entries:,} entries that a map may have"
                     )
                 return self._map(scope, step, rows)
+
+    def _kept_as(self, was: object, found: Kept | None) -> object:
+        """The form of `was` in the store. What is found there may be the same value in another form: written before a field with a
+        default was added, or with its keys in another order."""
+        form = None if was is None else self._codec.encode(was)
+        if found is None:
+            return form
+        try:
+            there = self._codec.encode(self._codec.decode(found.value))
+        except DecodeError:
+            return form
+        return found.value if encode(there, sort=True) == encode(form, sort=True) else form
 
     def _map(self, scope: Scope, step: Step, rows: Sequence[tuple[str, Kept]]) -> dict[str, object]:
         self._came(scope, step, [kept for _, kept in rows])

@@ -63,3 +63,35 @@ node ready() -> Int fails Contended { try count("a") }
     assert all(one.startswith("AEL0509") for one in told), told
     assert "hits.write" in told[0]
     assert "std.counters.write" in told[1]
+
+
+def kept(fields: str, body: str) -> str:
+    return f"""
+permission notes.write
+record Note {{ {fields} }}
+store notes: Map<String, Note> needs notes.write
+store tags: Map<String, Map<String, Int>> needs notes.write
+node main() -> List<Bool>
+  grants notes.write
+{{
+  {body}
+}}
+"""
+
+
+def test_a_swap_compares_values_whatever_form_they_were_kept_in(tmp_path: Path) -> None:
+    deploy = 'store notes = sqlite("notes.db")\nstore tags = sqlite("notes.db")\n'
+    world = World(tmp_path)
+    first = kept("text: String", 'notes.put("a", Note(text: "x"))\n  tags.put("a", ["x": 1, "y": 2])\n  []')
+    assert value(world.run(first, deploy, entry="main")) == []
+    later = """let was = notes.get("a")
+  [
+    notes.swap("a", Note(text: "x", pinned: true), Note(text: "no")),
+    notes.swap("a", was, Note(text: "y")),
+    notes.swap("a", was, Note(text: "no")),
+    tags.swap("a", ["y": 2, "x": 2], [:]),
+    tags.swap("a", ["y": 2, "x": 1], ["z": 1]),
+    tags.get("a") == ["z": 1],
+  ]"""
+    found = value(world.run(kept("text: String, pinned: Bool = false", later), deploy, entry="main", run="r2"))
+    assert found == [False, True, False, False, True, True], "a field that came later has its default, and keys have no order"
