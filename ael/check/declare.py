@@ -162,7 +162,8 @@ def _in_namespace(
     if len(node.path.parts) > 1 and (head == STANDARD or (head in packs if not own else head in packs[own].depends)):
         whose = "the standard library" if head == STANDARD else f"the pack `{head}`"
         message = f"the {kind} `{node.path.text}` has the name of {whose} in front, whose own {kind}s are called so"
-        bag.report("AEL0825", message, scope.source, node.path.span)
+        note = f"begin its name with another word: `own.{node.path.text}`"
+        bag.report("AEL0825", message, scope.source, node.path.span, notes=(note,))
         return
     text = shared_name(packs, scope.name, node.path.text)
     if (first := into.get(text)) is not None and first.node is not None:

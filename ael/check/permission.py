@@ -5,7 +5,7 @@ from __future__ import annotations
 from ael.check.basis import Context, suggestion
 from ael.check.collect import ModuleScope
 from ael.check.module import broken
-from ael.check.packs import absent, pack_of, shared_name, written_name
+from ael.check.packs import STANDARD, absent, pack_of, shared_name, written_name
 from ael.syntax import nodes as n
 from ael.types.spec import PermissionSpec, RoleSpec
 
@@ -43,11 +43,21 @@ def _includes(
 
 def unknown_permission(context: Context, scope: ModuleScope, path: n.Path, known: list[str]) -> None:
     """Report a permission that nothing declares."""
-    if _of_absent(context, scope, path) or _broken(context, path, "permission"):
+    library = path.parts[0].text == STANDARD
+    if _of_absent(context, scope, path) or _broken(context, path, "permission") or (library and _lacks_a_module(context, scope)):
         return
     hint, fix = suggestion(scope.source, path.span, path.text, _seen(context, scope, known))
-    notes = () if fix else (f"declare it: `permission {path.text}`",)
+    note = f"declare it: `permission {path.text}`"
+    if library:
+        note = "a permission of the standard library comes with its module: `use std/NAME.{…}`"
+    notes = () if fix else (note,)
     context.report("AEL0501", f"no permission `{path.text}` is declared{hint}", scope.name, path, notes=notes, fix=fix)
+
+
+def _lacks_a_module(context: Context, scope: ModuleScope) -> bool:
+    """Whether this module uses one of the library that cannot be used: that was told, and its permissions are missing with it."""
+    uses = (node.module for node in scope.tree.declarations if isinstance(node, n.Use))
+    return any(name.startswith(f"{STANDARD}/") and name not in context.collected.modules for name in uses)
 
 
 def named(context: Context, scope: ModuleScope, path: n.Path) -> str | None:

@@ -159,7 +159,7 @@ def _same(
     problem = ""
     spot: n.Node = function.name if function.result is None else function.result
     if len(found.parameters) != len(wanted.parameters):
-        problem = f"it takes {len(wanted.parameters)}, and this takes {len(found.parameters)} parameters"
+        problem = f"the number of its parameters is {len(wanted.parameters)}, and here it is {len(found.parameters)}"
         spot = function.name
     else:
         for node, mine, theirs in zip(function.parameters, found.parameters, wanted.parameters, strict=False):

@@ -1,4 +1,4 @@
-"""Say what this installation has and lacks: versions, optional parts, keys in the environment, the program here."""
+"""Say what this installation has and lacks: versions, optional parts, the sandbox for commands, keys, the program here."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from ael.cli.progress import clean, json_text
 from ael.cli.report import told
 from ael.run.outcome import DeclaredError, Faulted, Outcome, Suspended, Unsettled, Value, to_json
+from ael.run.park import Wait
 from ael.types.fault import FaultKind
 
 INTERRUPTED = 130
@@ -17,7 +18,12 @@ INTERRUPTED = 130
 
 PARKED = 3
 """The exit code of a run that waits for a person or a time, and goes on later."""
-WAITS = {"approval": "an approval", "uncertain": "a person to say what became of it", "time": "its time"}
+_WAITS = {"approval": "an approval", "uncertain": "a person to say what became of it", "time": "its time"}
+
+
+def awaited(wait: Wait) -> str:
+    """What a parked run waits for, in words. A question waits where approvals do, and its answer is none."""
+    return "an answer" if "asks" in wait.detail else _WAITS[wait.kind]
 
 
 def _near(place: str) -> str:
@@ -47,7 +53,7 @@ def print_outcome(outcome: Outcome, *, whole: bool) -> int:
             said = told("AEL0903", doubt, "look there before doing it again; nothing was repeated")
             code = 1
         case Suspended(waits=waits):
-            said = "\n".join(f"parked: {wait.target.partition('.')[2]} waits for {WAITS[wait.kind]}" for wait in waits)
+            said = "\n".join(f"parked: {wait.target.partition('.')[2]} waits for {awaited(wait)}" for wait in waits)
             code = PARKED
     print(clean(said), file=sys.stderr)
     return code

@@ -78,6 +78,11 @@ def typed(question: Question, text: str) -> object:
     return text
 
 
+def is_yes_or_no(question: Question) -> bool:
+    """Whether the question takes a yes or a no."""
+    return _kind(question) == "boolean"
+
+
 _YES_OR_NO = {"y": True, "yes": True, "true": True, "n": False, "no": False, "false": False}
 
 

@@ -7,7 +7,7 @@ import sys
 import time
 
 from ael.cli.progress import json_text
-from ael.cli.question import typed
+from ael.cli.question import is_yes_or_no, typed
 from ael.cli.report import told
 from ael.cli.runs_open import Stopped, found, opened, program_at
 from ael.durable.decide import Open, decide, find, settle
@@ -58,7 +58,12 @@ def _answer(asked: Open, text: str) -> dict[str, object]:
     if asked.question is None:
         note = f"`ael runs approve {asked.run}` lets it run, `ael runs deny {asked.run}` does not"
         raise Stopped(2, told("AEL0905", f"`{asked.target}` asks nothing: it waits for an approval", note))
-    return {ANSWER: typed(asked.question, text)}
+    answer = typed(asked.question, text)
+    if is_yes_or_no(asked.question) and not isinstance(answer, bool):
+        raise Stopped(
+            2, told("AEL0905", f"`{text}` is no answer here: say `yes` or `no`", f"it is asked: {asked.question.message}")
+        )
+    return {ANSWER: answer}
 
 
 def _fits(program: Opened, call: Open, edited: dict[str, object]) -> None:

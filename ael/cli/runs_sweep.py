@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from ael.cli.interrupt import Interrupt, caught, released
-from ael.cli.outcome import WAITS
+from ael.cli.outcome import awaited
 from ael.cli.progress import clean, json_text
 from ael.cli.report import told
 from ael.cli.runs_fork import Plan, made
@@ -144,7 +144,7 @@ def _ended(outcome: Outcome) -> str:
         case Unsettled(operation=operation):
             return f"uncertain: {operation}"
         case Suspended(waits=waits):
-            return "; ".join(f"waits for {WAITS[wait.kind]}" for wait in waits)
+            return "; ".join(f"waits for {awaited(wait)}" for wait in waits)
 
 
 def _count(tokens: int | None) -> str:

@@ -171,7 +171,8 @@ def _check(command: Command) -> None:
     _platform(command)
     root = str(command.root)
     if not command.root.is_dir() or os.path.realpath(root) != root:
-        raise NotStarted("the workspace is no folder")
+        note = "the deployment names it in its `files` line, and it has to be there"
+        raise NotStarted(f"the workspace `{command.root.name}` is no folder; {note}")
     below = root.rstrip("/") + "/"
     if command.sandboxed and any(own == root or own.startswith(below) for own in _OWN):
         raise NotStarted(f"`{root}` cannot be a workspace: it holds what belongs to the system")

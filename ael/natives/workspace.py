@@ -70,7 +70,9 @@ class Workspace:
         try:
             at = os.open(self.root, _FOLDER & ~os.O_NOFOLLOW)
         except OSError as error:
-            raise Fault(FaultKind.UNAVAILABLE, f"the workspace's folder cannot be opened: {error.strerror}", final=True) from None
+            what = f"the workspace's folder `{self.root.name}` cannot be opened: {error.strerror}"
+            note = "the deployment names it in its `files` line, and it has to be there"
+            raise Fault(FaultKind.UNAVAILABLE, f"{what}; {note}", final=True) from None
         try:
             for part in parts:
                 below = opened_folder(at, part, path)

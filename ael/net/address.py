@@ -108,7 +108,7 @@ def _checked(parts: SplitResult, port: int | None, allowed: AddressRules) -> End
     if literal is not None:
         check_address(literal, host, number, allowed)
     if scheme == "http" and not (allowed.lists(host, number) or (literal is not None and literal.is_loopback)):
-        raise _refused(f"`{host}` is reached without TLS: use https://, or list the host in the deployment")
+        raise _refused(f"`{host}` is reached without TLS: use https://, or allow it with a `host` line of the deployment")
     path = parts.path.rstrip("/")
     if not _PATH.fullmatch(path) or not _PATH.fullmatch(parts.query.replace("?", "")) or ".." in path.split("/"):
         raise _refused("the endpoint's path or query holds a character that must be percent-encoded")
@@ -167,7 +167,7 @@ def check_address(address: Address, host: str, port: int, allowed: AddressRules)
             if not by_address:
                 raise _refused(f"`{host}` stands for a link-local, metadata or multicast address, which is not reachable")
         elif not part.is_global and not by_host:
-            raise _refused(f"`{host}` stands for a private or loopback address: list the host in the deployment to allow it")
+            raise _refused(f"`{host}` stands for a private or loopback address: a `host` line of the deployment allows it")
 
 
 def _refused(message: str) -> NetError:

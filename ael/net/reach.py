@@ -98,8 +98,10 @@ def read_place(url: str, listed: AddressRules, allowed: Reach, *, upgrade: bool 
         raise _refused("the address begins neither with https:// nor with http://")
     if upgrade and scheme == "http" and port in (None, 80) and not listed.lists(host, 80):
         scheme, authority = "https", authority.removesuffix(":80")
-    if not allowed.allows(host, port or (443 if scheme == "https" else 80)):
-        raise _refused(f"`{host[:253]}` is not among the hosts that the deployment lets this program ask")
+    usual = 443 if scheme == "https" else 80
+    if not allowed.allows(host, port or usual):
+        asked = host[:253] if port in (None, usual) else f"{host[:253]}:{port}"
+        raise _refused(f"`{asked}` is not among the hosts that the deployment lets this program ask")
     endpoint = parse_endpoint(f"{scheme}://{authority}", listed)
     path = _encoded(parts.path or "/", _KEPT)
     return Place(endpoint, f"{path}?{_encoded(parts.query, _KEPT + '?')}" if parts.query else path)

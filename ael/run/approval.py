@@ -142,6 +142,8 @@ def parked(scope: Scope, request: ApprovalRequest, step: Step, since: float, wit
     """The run waits for the answer at `step`, for the deployment's time at most, or `within`."""
     limit = _limit(scope, within)
     detail = {"role": request.role, "arguments": request.arguments, "reason": request.reason, "call": request.step}
+    if request.question is not None:
+        detail["asks"] = request.question.message
     return Parked(Wait("approval", step.path, request.tool, None if limit is None else since + limit, detail))
 
 

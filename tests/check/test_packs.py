@@ -129,7 +129,7 @@ def test_no_permission_of_a_program_has_the_name_of_the_library_in_front() -> No
     bag = Bag()
     trees = {"main": parse_module(Source("main.ael", "permission std.web.fetch\n\nnode main() -> Int {\n  1\n}\n"), bag)}
     assert check_program(trees, "main", bag) is None
-    assert [d.code for d in bag.sorted()] == ["AEL0825"]
+    assert [(d.code, d.notes) for d in bag.sorted()] == [("AEL0825", ("begin its name with another word: `own.std.web.fetch`",))]
 
 
 def test_natives_are_the_librarys_alone() -> None:

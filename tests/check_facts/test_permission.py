@@ -63,6 +63,14 @@ def test_an_unknown_permission_is_suggested() -> None:
     assert found.fix.edits[0].text == "orders.read"
 
 
+def test_an_unknown_permission_of_the_library_comes_with_its_module() -> None:
+    """Nobody can declare one, so nobody is told to."""
+    notes = check("node main() -> Int grants std.files.read { 1 }\n").one("AEL0501").notes
+    assert notes == ("a permission of the standard library comes with its module: `use std/NAME.{…}`",)
+    notes = check("node main() -> Int grants files.read { 1 }\n").one("AEL0501").notes
+    assert notes == ("declare it: `permission files.read`",)
+
+
 @pytest.mark.feature("A1.1")
 def test_a_tool_names_exactly_one_permission() -> None:
     assert check(TOOL.replace("  needs orders.read\n", "")).one("AEL0506").message.startswith("the tool `look_up`")

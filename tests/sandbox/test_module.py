@@ -248,7 +248,14 @@ node main() -> Unit fails NotAllowed, NotStarted, Uncertain
 
 def test_the_package_is_listed_or_not_there(tmp_path: Path) -> None:
     _, bag = open_files(tmp_path, {"main.ael": MAIN, "pack.ael": "pack desk {\n}\n"})
-    assert bag.sorted()[0].code == "AEL0826"
+    assert [d.code for d in bag.sorted()] == ["AEL0826"], "what follows from it is no news"
+
+
+def test_a_workspace_that_is_not_there_is_told_with_its_name(tmp_path: Path) -> None:
+    name, told = refused(outcome(tmp_path.resolve(), line().replace("./work", "./gone"), "cat"))
+    assert name == "NotStarted"
+    assert "`gone`" in told
+    assert "`files` line" in told
 
 
 def test_without_a_sandbox_where_the_deployment_says_so(tmp_path: Path) -> None:

@@ -136,13 +136,22 @@ def test_a_model_asks_the_run_parks_and_the_answer_goes_on_with_the_loop(desk: A
 
 
 @pytest.mark.feature("A15.6")
+def test_a_run_that_asks_waits_for_an_answer_and_not_for_an_approval(desk: Ael) -> None:
+    ended = desk("run", ".", "colour")
+    assert ended.code == 3
+    assert "parked: ask waits for an answer\n" in ended.err
+
+
+@pytest.mark.feature("A15.6")
 def test_a_person_declines_and_the_program_has_the_reason(desk: Ael) -> None:
     run = parked(desk, "sure")
     assert desk("runs", "deny", run).code == 2, "a no has a reason"
     ended = desk("runs", "deny", run, "--reason", "not before noon", "--resume")
     assert (ended.code, json.loads(ended.out)) == (0, "no: not before noon")
     run = parked(desk, "sure")
-    assert desk("runs", "answer", run, "--text", "perhaps").code == 2
+    no = desk("runs", "answer", run, "--text", "perhaps")
+    assert no.code == 2
+    assert "say `yes` or `no`" in no.err
     ended = desk("runs", "answer", run, "--text", "No", "--resume")
     assert json.loads(ended.out) == "no: "
     run = parked(desk, "colour")
