@@ -45,7 +45,8 @@ class RunFrame:
         run = self.scope.run
         lost = len(run.lost)
         try:
-            return await each(frames, items, limit, body, run.workers, run.clear, replays=run.journal.continued)
+            most = 1 if run.here else limit
+            return await each(frames, items, most, body, run.workers, run.clear, replays=run.journal.continued)
         except (Failure, Fault) as failure:
             raise self._lost_in(f"{path}[", lost, failure) from None
         finally:
@@ -67,7 +68,8 @@ class RunFrame:
         lost = len(run.lost)
         try:
             made = [bound(name, body) for name, body in parts]
-            values = await branches(made, run.workers, run.clear, replays=run.journal.continued)
+            most = 1 if run.here else None
+            values = await branches(made, run.workers, run.clear, most, replays=run.journal.continued)
         except (Failure, Fault) as failure:
             raise self._lost_in(f"{path}.", lost, failure) from None
         finally:

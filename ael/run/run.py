@@ -194,6 +194,11 @@ class Run:
         """How it ended; None: not yet."""
         return self._outcome
 
+    @property
+    def here(self) -> bool:
+        """Whether it runs to its end now, without a task of its own: nothing in it may wait, and branches go one after the other."""
+        return self._here
+
     def when_ended(self, call: Callable[[], None]) -> None:
         """Have `call`, which raises nothing, called when the run has ended; at once where it has."""
         if self._outcome is not None:

@@ -48,13 +48,25 @@ pub node count(id: Int) -> Int
   sum
 }
 
+/// Branches beside each other, also in what is called with a function.
+pub node both(id: Int) -> Int {
+  let f = fn(x: Int) => x * id
+  let all = parallel { list: each(["a", "b", "c"], f), sum: id + 1 }
+  let some = parallel x in [1, 2, 3] up to 2 { f(x) }
+  all.list.sum() + some.sum() + all.sum
+}
+
+fn each(names: List<String>, f: fn(Int) -> Int) -> List<Int> {
+  parallel name in names { f(name.length()) }
+}
+
 /// The same number, a moment later.
 pub node later(id: Int) -> Int {
   let at = now()
   if at.year() > 0 { id } else { 0 }
 }
 """
-HALF, LATER = "/shop.Nodes/Half", "/shop.Nodes/Later"
+HALF, LATER, BOTH = "/shop.Nodes/Half", "/shop.Nodes/Later", "/shop.Nodes/Both"
 
 
 @pytest.fixture
@@ -117,6 +129,9 @@ def test_plain_code_is_answered_without_a_task(tmp_path: Path, tasks: list[str])
             assert "date" in reply.headers
             odd = await post(port, HALF, b'{"id": 7}')
             assert odd.json["details"][0]["debug"] == {"outcome": "error", "error": "main.Odd", "value": {"number": 7}}
+            assert (await post(port, BOTH, b'{"id": 2}')).json == {"result": 2 + 2 + 2 + 12 + 3}
+            in_task = {"Content-Encoding": "identity"}
+            assert (await post(port, BOTH, b'{"id": 1}', in_task)).json == {"result": 3 + 6 + 2}, "what is served in a task, too"
             assert tasks == []
             assert (await post(port, LATER, b'{"id": 1}')).json == {"result": 1}
             assert tasks == ["main.later"], "what reaches outside may wait"
