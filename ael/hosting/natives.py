@@ -11,6 +11,7 @@ from ael.hosting.failure import HostError
 from ael.hosting.secrets import Secrets
 from ael.natives.world import Closable, Functions, World
 from ael.project.program import Opened
+from ael.project.tenants import DEFAULT_TENANT
 from ael.run.ports import Clock
 
 
@@ -27,6 +28,9 @@ def bind_natives(
         settings=deployment.settings,
         secrets=secrets,
         clock=clock,
+        shared=any(
+            name != DEFAULT_TENANT for name in (*deployment.tenants, *(one.tenant for one in deployment.serving.callers.values()))
+        ),
     )
     topics: dict[str, Functions] = {}
     found: dict[str, Callable[..., object]] = {}

@@ -42,6 +42,9 @@ class PostgresDatabase:
             self._db = psycopg.connect(address, autocommit=True, connect_timeout=CONNECT, application_name="ael")
         except psycopg.OperationalError as error:
             raise Unreachable(_first_line(error)) from None
+        except psycopg.ProgrammingError:
+            # The driver shows the part that it cannot read, which may be the password.
+            raise StoreError("the runs cannot be opened: their address is no connection string or URL of PostgreSQL") from None
         except psycopg.Error as error:
             raise StoreError(f"the runs cannot be opened: {_first_line(error)}") from None
         self._db.prepare_threshold = 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 from ael.natives.code_search import find_lines, find_paths
@@ -55,6 +56,7 @@ class Code:
 
     def __init__(self, world: World) -> None:
         self._world = world
+        self._slots = asyncio.Semaphore(settings(world).concurrent)
 
     def _space(self, call: CallContext) -> Workspace:
         return workspace(self._world, call.tenant)
@@ -201,17 +203,18 @@ class Code:
             root,
             (program, *argv[1:]),
             environment=binding.environment,
-            limits=in_time(limits(binding), call, self._world.clock),
+            limits=limits(binding),
             network=binding.network,
             read=read,
             writable=space.write,
             sandboxed=binding.sandboxed,
             kept=(self._world.root, self._world.folder),
         )
-        try:
-            return await finished(command)
-        except NotStarted as problem:
-            raise Fault(FaultKind.UNAVAILABLE, str(problem), final=True, sent=False) from None
+        async with self._slots:
+            try:
+                return await finished(replace(command, limits=in_time(command.limits, call, self._world.clock)))
+            except NotStarted as problem:
+                raise Fault(FaultKind.UNAVAILABLE, str(problem), final=True, sent=False) from None
 
 
 def _told(done: Finished) -> dict[str, object]:

@@ -14,7 +14,7 @@ from ael.run.ports import CallContext
 from ael.types.fault import Failure, Fault, FaultKind
 
 _ALONE = "local"
-"""The tenant of a deployment that has none."""
+"""The tenant of a deployment that has none: beside others it is one like them, whose folder holds nothing of theirs."""
 MAX_ENTRIES = 10_000
 """Names of one folder that are given; a list has no more."""
 
@@ -29,7 +29,7 @@ def workspace(world: World, tenant: str) -> Workspace:
         message = 'the deployment gives no folder: it says so with `files = folder("./workspace")`'
         raise Fault(FaultKind.UNAVAILABLE, message, final=True, sent=False)
     root = (world.folder / binding.folder).resolve()
-    if tenant != _ALONE:
+    if world.shared or tenant != _ALONE:
         shared = Workspace(root, write=True)
         if len(shared.parts(tenant)) != 1:
             raise Fault(FaultKind.UNAVAILABLE, "a tenant of this name has no folder", final=True, sent=False)

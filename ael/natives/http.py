@@ -26,8 +26,15 @@ _SAID = 2_000
 """Characters of an answer that is no success, as an error carries them."""
 _HEADERS = 64
 _HEADER = 4_096
-_LOOSE = frozenset({"connection", "keep-alive", "te", "trailer", "upgrade", "expect", "via", "forwarded", "origin", "referer"})
-"""Headers that are the client's own, or claims about who asks: no program sets them."""
+_LOOSE = frozenset(
+    {
+        "connection", "keep-alive", "te", "trailer", "upgrade", "expect", "via", "forwarded", "origin", "referer",
+        "x-real-ip", "x-client-ip", "x-cluster-client-ip", "true-client-ip", "cf-connecting-ip", "fastly-client-ip",
+        "x-http-method-override", "x-http-method", "x-method-override", "x-original-url", "x-rewrite-url", "x-original-host",
+    }
+)  # fmt: skip
+"""Headers that are the client's own, claims about who asks, or another method, path or host than the request's, which would make a
+request that only reads one that sends: no program sets them."""
 _MEDIA = re.compile(r"[A-Za-z0-9!#$&^_.+/-]{1,130}(;[\x20-\x7e]{1,60})?")
 
 

@@ -97,13 +97,18 @@ class PostgresBase:
     def _open(self) -> psycopg.Connection[tuple[object, ...]]:
         if self._db is not None and not self._db.closed:
             return self._db
-        db = psycopg.connect(
-            self._address,
-            autocommit=True,
-            connect_timeout=CONNECT,
-            application_name="ael",
-            options=f"-c statement_timeout={_TIME}",
-        )
+        try:
+            db = psycopg.connect(
+                self._address,
+                autocommit=True,
+                connect_timeout=CONNECT,
+                application_name="ael",
+                options=f"-c statement_timeout={_TIME}",
+            )
+        except psycopg.ProgrammingError:
+            # The driver shows the part that it cannot read, which may be the password.
+            message = "the database of the documents: its address is no connection string or URL of PostgreSQL"
+            raise Fault(FaultKind.UNAVAILABLE, message, final=True) from None
         try:
             with db.transaction(), db.cursor() as cursor:
                 # Two processes that make the same table at once would disturb each other.

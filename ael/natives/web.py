@@ -129,8 +129,8 @@ class Web:
             if media in ("text/html", "application/xhtml+xml"):
                 said = text_in(found.body, content, lenient=True)
                 # Long pages take their time: others go on meanwhile.
-                text = await asyncio.to_thread(to_markdown, said, where)
-                title = (title_of(said) or "")[:_MAX_TITLE]
+                text, named = await asyncio.to_thread(lambda: (to_markdown(said, where), title_of(said)))
+                title = (named or "")[:_MAX_TITLE]
             elif media == "" or media.startswith("text/") or media.endswith(("json", "xml")):
                 text, title = text_in(found.body, content, lenient=media != ""), ""
             else:

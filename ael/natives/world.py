@@ -34,6 +34,7 @@ class World:
 
     `root`: the folder of the program, `folder`: that of the deployment, which paths in it are relative to. `bindings`: what the
     deployment says of a topic (`files = folder("./notes")`), made by `ael/project/bind_TOPIC.py`. `hosts`: that may be reached.
+    `shared`: whether there are tenants beside the one of a deployment that names none.
     """
 
     root: Path
@@ -43,6 +44,7 @@ class World:
     settings: Mapping[str, object]
     secrets: SecretsByName
     clock: Clock
+    shared: bool = False
     open: list[Closable] = field(default_factory=list)
 
     def keep(self, resource: Closable) -> None:

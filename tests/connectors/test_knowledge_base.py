@@ -11,6 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ael.journal.durable import StoreError
+from ael.journal.postgres import PostgresDatabase
 from ael.natives.knowledge_base import Base, Document
 from ael.natives.knowledge_postgres import PostgresBase
 from ael.natives.knowledge_terms import LONGEST, QUERY, query_terms, terms
@@ -49,6 +51,17 @@ def test_case_accents_and_plurals_do_not_matter_and_every_script_is_found(base: 
     assert ids(base, "वापसी") == ["hi"]
     for question in ("policy", "order", "box", "boxes", "final"):
         assert ids(base, question) == ["en"]
+
+
+@pytest.mark.feature("K41")
+@pytest.mark.parametrize("address", ["postgresql://u:p%zzw0rd@h/db", "host=h password=a p%zzw0rd", "postgres//u:p%zzw0rd@h"])
+def test_an_address_that_cannot_be_read_is_not_told(address: str) -> None:
+    """The driver quotes the part that it cannot read, which may be the password."""
+    for opened, problem in ((PostgresBase, Fault), (PostgresDatabase, StoreError)):
+        with pytest.raises(problem) as caught:
+            opened(address)
+        assert "PostgreSQL" in str(caught.value)
+        assert "w0rd" not in str(caught.value)
 
 
 @pytest.mark.feature("K43")

@@ -216,6 +216,7 @@ node main(url: String, name: String, text: String) -> Int fails HttpStatus, NotA
         ("authorization", "Bearer x"), ("Cookie", "a=b"), ("X-Api-Key", "x"),
         ("proxy-authorization", "x"), ("x-auth-token", "x"), ("Idempotency-Key", "x"),
         ("X-Forwarded-For", "1.2.3.4"), ("proxy-connection", "x"), ("origin", "https://x"),
+        ("X-HTTP-Method-Override", "DELETE"), ("x-original-url", "/admin"), ("X-Real-IP", "10.0.0.1"),
     ],
 )  # fmt: skip
 def test_a_header_that_is_not_the_programs_is_not_sent(tmp_path: Path, name: str, text: str) -> None:

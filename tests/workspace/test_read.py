@@ -17,6 +17,7 @@ from ael.project.bind_files import FilesBinding
 from ael.run.clock import SystemClock
 from ael.run.ports import CallContext
 from ael.types.fault import Failure, Fault, FaultKind
+from tests.workspace.programs import play, program
 from tests.workspace.support import SECRET, refused, space
 
 
@@ -185,3 +186,22 @@ def test_each_tenant_has_a_folder_of_its_own(tmp_path: Path) -> None:
     for name in ("..", "a/b", ".git", "\0", "", "/"):
         with pytest.raises((Fault, Failure)):
             made.read_text("a.txt", call=replace(CALL, tenant=name))
+
+
+@pytest.mark.feature("K43")
+def test_beside_others_the_tenant_without_a_name_has_nothing_of_theirs(tmp_path: Path) -> None:
+    main = """
+    use std/files.{FileTooLarge, NotFile, NotFound, NotText, OutsideWorkspace, read_text}
+    node main(path: String) -> String fails FileTooLarge, NotFile, NotFound, NotText, OutsideWorkspace
+      grants std.files.read
+    {
+      try read_text(path)
+    }
+    """
+    (tmp_path / "ws" / "acme").mkdir(parents=True)
+    (tmp_path / "ws" / "acme" / "a.txt").write_text(SECRET)
+    (tmp_path / "ws" / "local").mkdir()
+    (tmp_path / "ws" / "local" / "a.txt").write_text("of nobody else")
+    opened = program(tmp_path, main, 'files = folder("./ws")\ntenant local {}\ntenant acme {}\n')
+    assert play(opened, values={"path": "acme/a.txt"}).error == "NotFound"
+    assert play(opened, values={"path": "a.txt"}).value == "of nobody else"
