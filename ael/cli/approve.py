@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TextIO
 
 from ael.cli.progress import clean
-from ael.cli.question import answered, told_program
+from ael.cli.question import answered, takes_yes, told_program
 from ael.data import replace
 from ael.mcp.outside import visible_lines
 from ael.run.human import NOBODY
@@ -144,4 +144,7 @@ class FixedApprover:
         refusal = not_a_member(request, self.user, self.members)
         if refusal is not None:
             return refusal
+        question = request.question
+        if self.approved and question is not None and question.waits and not takes_yes(question):
+            return Decision(False, NOBODY, "`--approve` says yes, which answers no such question")
         return Decision(self.approved, self.user, "" if self.approved else "denied on the command line")

@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
     page = shipped("errors") / f"{code}.md"
     if code not in TITLES or not page.is_file():
         close = get_close_matches(code, TITLES, 3)
-        hint = f"; near it are {', '.join(close)}" if close else ""
+        hint = f"; near it {'is' if len(close) == 1 else 'are'} {', '.join(close)}" if close else ""
         print(f"ael explain: there is no code `{args.code}`{hint}; `ael explain` lists them all", file=sys.stderr)
         return 2
     sys.stdout.write(page.read_text(encoding="utf-8"))

@@ -54,7 +54,7 @@ async def told_program(tool: str, question: Question, line: Line, out: TextIO) -
             reason = await line("the reason, which the program is told: ") if found == "/no" else ""
             return Decision(False, "", reason or "the person said no")
         given = typed(question, found)
-        problem = misfit(question, {ANSWER: given})
+        problem = unfit(question, given)
         if problem is None:
             return Decision(True, "", "", {ANSWER: given})
         print(f"  {problem}", file=out)
@@ -78,9 +78,16 @@ def typed(question: Question, text: str) -> object:
     return text
 
 
-def is_yes_or_no(question: Question) -> bool:
-    """Whether the question takes a yes or a no."""
+def takes_yes(question: Question) -> bool:
+    """Whether a yes answers the question."""
     return _kind(question) == "boolean"
+
+
+def unfit(question: Question, given: object) -> str | None:
+    """Why what `typed` gave is no answer, in words for whoever typed it; None where it is one."""
+    if takes_yes(question) and not isinstance(given, bool):
+        return "this is no answer here: say `yes` or `no`"
+    return misfit(question, {ANSWER: given})
 
 
 _YES_OR_NO = {"y": True, "yes": True, "true": True, "n": False, "no": False, "false": False}

@@ -7,7 +7,7 @@ import sys
 import time
 
 from ael.cli.progress import json_text
-from ael.cli.question import is_yes_or_no, typed
+from ael.cli.question import typed, unfit
 from ael.cli.report import told
 from ael.cli.runs_open import Stopped, found, opened, program_at
 from ael.durable.decide import Open, decide, find, settle
@@ -59,10 +59,9 @@ def _answer(asked: Open, text: str) -> dict[str, object]:
         note = f"`ael runs approve {asked.run}` lets it run, `ael runs deny {asked.run}` does not"
         raise Stopped(2, told("AEL0905", f"`{asked.target}` asks nothing: it waits for an approval", note))
     answer = typed(asked.question, text)
-    if is_yes_or_no(asked.question) and not isinstance(answer, bool):
-        raise Stopped(
-            2, told("AEL0905", f"`{text}` is no answer here: say `yes` or `no`", f"it is asked: {asked.question.message}")
-        )
+    problem = unfit(asked.question, answer)
+    if problem is not None:
+        raise Stopped(2, told("AEL0905", problem, f"it is asked: {asked.question.message}"))
     return {ANSWER: answer}
 
 

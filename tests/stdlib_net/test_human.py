@@ -209,7 +209,9 @@ def test_a_question_has_its_time(desk: Ael) -> None:
 def test_yes_and_no_on_the_command_line_answer_what_they_can(desk: Ael) -> None:
     assert json.loads(desk("run", ".", "sure", "--approve").out) == "yes"
     assert json.loads(desk("run", ".", "sure", "--deny").out) == "no: denied on the command line"
-    assert desk("run", ".", "colour", "--approve").code == 1, "a bare yes is no colour"
+    bare = desk("run", ".", "colour", "--approve")
+    assert bare.code == 1, "a bare yes is no colour"
+    assert "`--approve` says yes, which answers no such question" in bare.err
 
 
 @pytest.mark.feature("A15.6")
