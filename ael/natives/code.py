@@ -13,7 +13,7 @@ from ael.natives.process import finished, in_time, limits, settings
 from ael.natives.sandbox import Command, Finished, NotStarted
 from ael.natives.sandbox_programs import NoProgram, find
 from ael.natives.workspace import Workspace, decoded, version_of
-from ael.natives.workspace_names import shown
+from ael.natives.workspace_names import HISTORY, shown
 from ael.natives.workspace_write import changing, delete, make_folder, put, stale
 from ael.natives.world import Functions, World
 from ael.project.bind_files import CodeBinding
@@ -178,7 +178,9 @@ class Code:
         return await self._tests(self._space(call), commands, call)
 
     async def _tests(self, space: Workspace, commands: CodeBinding, call: CallContext) -> dict[str, object]:
-        done = await self._run(space, commands.test, call)
+        # Tests are what the agent wrote, and nobody was asked: they change no history, and no hook that git runs for others later.
+        history = tuple(space.root.resolve() / name for name in sorted(HISTORY))
+        done = await self._run(space, commands.test, call, tuple(one for one in history if not one.is_symlink()))
         return {"passed": done.exit_code == 0, **_told(done)}
 
     async def shell(self, command: str, *, call: CallContext) -> dict[str, object]:
@@ -190,8 +192,8 @@ class Code:
             )
         return _told(await self._run(self._space(call), (_SHELL, "-c", command), call))
 
-    async def _run(self, space: Workspace, argv: tuple[str, ...], call: CallContext) -> Finished:
-        """Run in the sandbox of the deployment, with the workspace as all that it may write. Raises `Fault` (Unavailable)."""
+    async def _run(self, space: Workspace, argv: tuple[str, ...], call: CallContext, kept: tuple[Path, ...] = ()) -> Finished:
+        """Run in the sandbox of the deployment, with the workspace but for `kept` as all that it may write. Raises `Fault`."""
         binding, root = settings(self._world), space.root.resolve()
         read = tuple(Path(folder) for folder in binding.read)
         try:
@@ -208,7 +210,7 @@ class Code:
             read=read,
             writable=space.write,
             sandboxed=binding.sandboxed,
-            kept=(self._world.root, self._world.folder),
+            kept=(self._world.root, self._world.folder, *kept),
         )
         async with self._slots:
             try:

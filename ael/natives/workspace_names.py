@@ -18,7 +18,8 @@ MAX_PARTS = 64
 TEMPORARY = ".ael-tmp"
 """How the name of a file ends that is being written."""
 
-_GIT = frozenset({".git", ".hg", ".svn", ".jj"})
+HISTORY = frozenset({".git", ".hg", ".svn", ".jj"})
+"""What version control keeps of itself."""
 _SECRET = frozenset(
     {
         ".env", ".envrc", ".netrc", "_netrc", ".npmrc", ".pypirc", ".htpasswd", ".pgpass", ".git-credentials", ".dockercfg",
@@ -80,7 +81,7 @@ def refused(name: str, allowed: Collection[str] = ()) -> str | None:
         return f"a name that ends in `{TEMPORARY}` is a file that is being written"
     if found in allowed:
         return None
-    if found in _GIT or found.startswith("git~"):
+    if found in HISTORY or found.startswith("git~"):
         return "what version control keeps of itself is not for programs"
     secret = found in _SECRET or found.endswith(_SECRET_ENDS) or (found.startswith(".env.") and found not in _EXAMPLES)
     return "by its name it holds secrets; the deployment may allow it" if secret else None

@@ -274,6 +274,18 @@ def test_the_program_of_the_tests_is_none_that_an_agent_wrote(tmp_path: Path) ->
     assert "outside of the workspace" in made.answers[0]
 
 
+@pytest.mark.feature("A15.4")
+def test_tests_change_nothing_of_version_control(tmp_path: Path) -> None:
+    """An agent writes them and nobody is asked: a hook or a setting would be run by git later, outside of the sandbox."""
+    script = "cat .git/config; echo x > .git/hooks/pre-commit; mv .git gone; rm -rf .git; echo made > b.txt\n"
+    opened = program(tmp_path, AGENT, tests_sh=script)
+    (tmp_path / "ws" / ".git" / "hooks").mkdir(parents=True)
+    (tmp_path / "ws" / ".git" / "config").write_text("[core]\n")
+    made = play(opened, [call("run_tests"), {"final": "ok"}])
+    assert "[core]" in made.answers[0]
+    assert [one.name for one in sorted((tmp_path / "ws").rglob("*"))] == [".git", "config", "hooks", "b.txt", "tests.sh"]
+
+
 def test_a_new_file_comes_with_its_folders_and_a_deletion_needs_the_version(tmp_path: Path) -> None:
     opened = program(tmp_path, AGENT)
     made = play(
