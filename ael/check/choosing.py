@@ -24,10 +24,15 @@ class Choosing:
     deciding: n.Node | None
     gone: int
     skipped: int
+    errors: int
 
     def source(self, node: n.Node) -> tuple[n.Node | None, str]:
         """A call that brought outside data into a value, and the name of what was called."""
         raise AssertionError(f"{type(self).__name__} knows no sources")
+
+    def eval(self, node: n.Node) -> int:
+        """The bits of a node's value."""
+        raise AssertionError(f"{type(self).__name__} follows nothing")
 
     def nothing_chosen(self) -> None:
         """At the beginning of a body."""
@@ -39,6 +44,25 @@ class Choosing:
         if mask and self.shared.acts is not None:
             self.chosen, self.deciding = self.chosen | mask, at
         return before
+
+    def statements(self, statements: tuple[n.Statement, ...]) -> int:
+        """The bits of the last of them."""
+        found = 0
+        for at, statement in enumerate(statements):
+            if isinstance(statement, n.Compensate):
+                return self._compensated(statement, statements[at + 1 :])
+            found = self.eval(statement)
+        return found
+
+    def _compensated(self, node: n.Compensate, rest: tuple[n.Statement, ...]) -> int:
+        """A compensation runs where the rest of its block fails: what decides that it does, decides the compensation."""
+        outer, self.errors = self.errors, 0
+        found = self.statements(rest)
+        errors, self.errors = self.errors, self.errors | outer
+        chosen = self.choosing(errors, rest[-1] if rest else node)
+        self.eval(node.body)
+        self.chosen, self.deciding = chosen
+        return found
 
     def chosen_call(self, name: str, node: n.Node) -> None:
         """Something of this name is called, or handed on."""

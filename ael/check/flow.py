@@ -410,10 +410,13 @@ class Flow(Choosing):
     # --- statements ---------------------------------------------------------------------------------------------------
 
     def _block(self, node: n.Block) -> int:
-        found = 0
-        for statement in node.statements:
-            found = self.eval(statement)
+        found = self.statements(node.statements)
         return found if node.statements and isinstance(node.statements[-1], n.ExprStatement) else 0
+
+    def _try(self, node: n.Try) -> int:
+        found = self.eval(node.operand)
+        self.errors |= self.decided
+        return found
 
     def _let(self, node: n.Let) -> int:
         function = self.function_of(node.value) if not node.mutable else None
@@ -482,7 +485,7 @@ _TABLE: dict[type, Callable[[Flow, Any], int]] = {
     n.Match: Flow._match, n.Catch: Flow._catch, n.Lambda: Flow._escaping, n.Block: Flow._block, n.ParallelFor: Flow._parallel,
     n.Let: Flow._let, n.Assign: Flow._assign, n.For: Flow._for, n.While: Flow._while, n.Return: Flow._return, n.Fail: Flow._fail,
     n.Break: Flow._skip, n.Continue: Flow._skip,
-    n.ExprStatement: lambda f, s: f.eval(s.value), n.Try: lambda f, t: f.eval(t.operand), n.FieldValue: lambda f, v: f.eval(v.value),
+    n.ExprStatement: lambda f, s: f.eval(s.value), n.Try: Flow._try, n.FieldValue: lambda f, v: f.eval(v.value),
     n.Index: lambda f, i: f.eval(i.target) | f.eval(i.index), n.Binary: Flow._binary, n.ListLit: Flow._list,
     n.Name: _clean, n.TextPart: _clean, n.IntLit: _clean, n.BoolLit: _clean, n.NullLit: _clean, n.FloatLit: _clean,
     n.MoneyLit: _clean, n.DurationLit: _clean,

@@ -68,9 +68,15 @@ CHOSEN = {
     "store": 'if text == "go" { books.put("a", "b") }\n  ""',
     "from a store": 'books.put("a", text)\n  if books.get("a") == "go" { pay(1) } else { "" }',
     "inside of another form": 'var all = ""\n  for x in [text] {\n    if x == "go" { all = pay(1) }\n  }\n  all',
+    "a compensation of what fails": "compensate { pay(1) }\n  try fails_with(text)",
+    "a compensation before what decides": 'compensate { pay(1) }\n  if text != "go" { fail Bad("x") }\n  ""',
+    "a compensation of what is not always come to": 'compensate { pay(1) }\n  if text == "go" { return "" }\n  try fails_with("x")',
+    "a compensation of what is done or not": 'compensate { pay(1) }\n  if text == "go" { try fails_with("x") }\n  ""',
+    "a fault of what is done or not": '({\n    if text == "go" { try fails_with("x") }\n    ""\n  }) catch { Bad b => pay(1) }',
     "caught": "(fails_with(text) catch { Bad b => pay(1) })",
 }
 FREE = {
+    "a compensation of what fails by itself": 'compensate { pay(1) }\n  try fails_with("x")\n  text',
     "a value alone": 'pay(if text == "go" { 1 } else { 2 })',
     "whatever is said": "pay(text.length())",
     "released": 'if release(text, "both are harmless") == "go" { pay(1) } else { "" }',
@@ -96,7 +102,9 @@ def test_outside_data_does_not_decide_a_call_in_a_node_of_a_strict_agent(form: s
 @pytest.mark.feature("A14.4", "A14.6")
 @pytest.mark.parametrize("form", FREE)
 def test_what_decides_nothing_may_be_outside_data(form: str) -> None:
-    assert "AEL0704" not in check(agent(FREE[form])).codes, [(d.code, d.message) for d in check(agent(FREE[form])).found]
+    assert "AEL0704" not in check(agent(FREE[form], more=FAILS_WITH)).codes, [
+        (d.code, d.message) for d in check(agent(FREE[form], more=FAILS_WITH)).found
+    ]
 
 
 @pytest.mark.feature("A14.4")

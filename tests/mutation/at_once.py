@@ -65,4 +65,20 @@ MUTATIONS = (
         '        goes_on = build.negate(build.both([build.is_class(exception, "Uncertain"), cancelled]))\n',
         COMPENSATE + "test_nothing_is_begun_at_the_end_of_a_run",
     ),
+    Mutation(
+        "K44",
+        "that what decides a failure decides the compensation",
+        "ael/check/choosing.py",
+        "        chosen = self.choosing(errors, rest[-1] if rest else node)\n",
+        "        chosen = self.choosing(0, rest[-1] if rest else node)\n",
+        "tests/check_facts/test_strict.py::test_outside_data_does_not_decide_a_call_in_a_node_of_a_strict_agent",
+    ),
+    Mutation(
+        "K44",
+        "that a `try` which is not always come to decides by what it passes on",
+        "ael/check/flow.py",
+        "        self.errors |= self.decided\n        return found\n",
+        "        return found\n",
+        "tests/check_facts/test_strict.py::test_outside_data_does_not_decide_a_call_in_a_node_of_a_strict_agent",
+    ),
 )
