@@ -214,7 +214,7 @@ def patched(value: Any, patch: Any) -> Any:
 @given(VALUES, VALUES)
 def test_patches_and_differences(before: Any, after: Any) -> None:
     assert jsons.merge(before, after) == patched(before, after)
-    patch = jsons.merge_patch(before, after)
+    patch = jsons.create_merge_patch(before, after)
     if patch is not None:
         assert jsons.same(jsons.merge(before, patch), after)
     changes = jsons.diff(before, after)
