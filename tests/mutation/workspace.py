@@ -84,7 +84,7 @@ MUTATIONS = (
         "K43",
         "a folder for each tenant",
         "ael/natives/files.py",
-        "    if tenant != _ALONE:\n",
+        "    if world.shared or tenant != _ALONE:\n",
         "    if False:\n",
         READ + "test_each_tenant_has_a_folder_of_its_own",
     ),
