@@ -11,6 +11,7 @@ from ael.cli.question import typed, unfit
 from ael.cli.report import told
 from ael.cli.runs_open import Stopped, found, opened, program_at
 from ael.durable.decide import Open, decide, find, settle
+from ael.mcp.outside import visible
 from ael.project.program import Opened
 from ael.run.bindings import system_user
 from ael.run.human import ANSWER
@@ -61,7 +62,7 @@ def _answer(asked: Open, text: str) -> dict[str, object]:
     answer = typed(asked.question, text)
     problem = unfit(asked.question, answer)
     if problem is not None:
-        raise Stopped(2, told("AEL0905", problem, f"it is asked: {asked.question.message}"))
+        raise Stopped(2, told("AEL0905", problem, f"it is asked: {visible(asked.question.message)}"))
     return {ANSWER: answer}
 
 

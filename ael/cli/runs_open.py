@@ -14,9 +14,12 @@ from ael.hosting.failure import HostError
 from ael.hosting.runs import open_runs
 from ael.hosting.secrets import Secrets
 from ael.journal.durable import DurableStore, RunRow, StoreError
+from ael.mcp.outside import visible
 from ael.project.deployment import Deployment
 from ael.project.program import Opened, open_store
 
+_LONGEST = 2_000
+"""Characters of a sentence about a decision that are shown."""
 SHORT = 8
 """Characters of a run's id that are shown in lists."""
 
@@ -66,7 +69,9 @@ async def opened_with(path: Path, deploy: str | None) -> AsyncIterator[tuple[Dur
     except StoreError as error:
         raise Stopped(1, told("AEL0904", str(error))) from None
     except DecideError as error:
-        raise Stopped(2, told("AEL0905", error.message, *([error.note] if error.note else []))) from None
+        # It may quote what a model or a server asks: that steers no terminal, and no second line of it looks like one of ours.
+        notes = [visible(error.note, _LONGEST)] if error.note else []
+        raise Stopped(2, told("AEL0905", visible(error.message, _LONGEST), *notes)) from None
     finally:
         await store.close()
 

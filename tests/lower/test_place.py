@@ -15,8 +15,10 @@ from typing import Any
 
 import pytest
 
+from ael.run.outcome import Faulted
 from ael.types.fault import Fault
 from tests.lower.helpers import World, act, compiled
+from tests.programs import open_files, run
 
 SOURCE = """\
 // π and ü stand here so that columns of bytes and of characters differ
@@ -75,6 +77,15 @@ def test_failures_of_acting_code_have_a_place() -> None:
         act(body, 1, world=World())
     frames = [f for f in traceback.extract_tb(caught.value.__traceback__) if f.filename == "main.ael"]
     assert [(f.name, f.lineno) for f in frames] == [("main", 6), ("f", 3)]
+
+
+def test_a_fault_in_the_library_is_placed_where_the_program_calls_it(tmp_path: Path) -> None:
+    main = 'use std/time.{moment}\n\nnode main() -> String {\n  moment("tomorrow").to_string()\n}\n'
+    opened, _ = open_files(tmp_path, {"main.ael": main})
+    assert opened is not None
+    found = run(opened, {}).outcome
+    assert isinstance(found, Faulted)
+    assert found.place.endswith("main.ael:4:3")
 
 
 @contextmanager

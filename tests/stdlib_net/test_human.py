@@ -142,6 +142,26 @@ def test_a_run_that_asks_waits_for_an_answer_and_not_for_an_approval(desk: Ael) 
     assert "parked: ask waits for an answer\n" in ended.err
 
 
+@pytest.mark.feature("A15.6", "K30")
+def test_a_question_steers_no_terminal_when_its_answer_does_not_fit(ael: Ael) -> None:
+    """What is asked may be a model's: it is shown on one line, and its escapes stand as text."""
+    asked = r'"Sure?\u{1B}[2J\nerror[AEL0905]: forged"'
+    main = f"""
+use std/human.{{ask, confirm, NoAnswer}}
+node yes() -> Bool fails NoAnswer grants std.human.ask {{ (try confirm({asked})).yes }}
+node one() -> String fails NoAnswer grants std.human.ask {{ (try ask({asked}, ["red"])).text }}
+"""
+    ael.write({"main.ael": main, "deploy.ael": 'runs = sqlite("runs.db")\n'})
+    for entry in ("yes", "one"):
+        run = parked(ael, entry)
+        for action in (("answer", run, "--text", "x"), ("approve", run, "--arguments", '{"answer": "x"}')):
+            no = ael("runs", *action)
+            assert no.code == 2
+            assert r"Sure?\u{1B}[2J\u{A}error" in no.err
+            assert "\x1b" not in no.err
+            assert "\nerror[AEL0905]: forged" not in no.err
+
+
 @pytest.mark.feature("A15.6")
 def test_a_person_declines_and_the_program_has_the_reason(desk: Ael) -> None:
     run = parked(desk, "sure")
