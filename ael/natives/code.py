@@ -14,7 +14,7 @@ from ael.natives.sandbox import Command, Finished, NotStarted
 from ael.natives.sandbox_programs import NoProgram, find
 from ael.natives.workspace import Workspace, decoded, version_of
 from ael.natives.workspace_names import HISTORY, shown
-from ael.natives.workspace_write import changing, delete, make_folder, put, stale
+from ael.natives.workspace_write import changing, make_folder, put, stale
 from ael.natives.world import Functions, World
 from ael.project.bind_files import CodeBinding
 from ael.run.ports import CallContext
@@ -22,6 +22,12 @@ from ael.run.preview import previewed
 from ael.types.fault import Failure, Fault, FaultKind
 
 _SHELL = "/bin/sh"
+_GIT = {
+    "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_COUNT": "1",
+    "GIT_CONFIG_KEY_0": "safe.bareRepository", "GIT_CONFIG_VALUE_0": "explicit",
+}  # fmt: skip
+"""What git takes its settings from: the project's own `.git`, which no tool writes, and not a `.gitconfig` or a repository without a
+`.git` (`HEAD`, `config`, `objects`, `refs`) that lies in the folder. A setting can name a program, which `git status` would start."""
 _MOST_OUTPUT = 40_000
 """Characters of what a command said that are given."""
 
@@ -139,10 +145,11 @@ class Code:
         space.changes(path)
         if space.state(path) is None:
             return False
-        with changing(space, path) as (content, _):
+        with changing(space, path) as (content, change):
             if content.version != version:
                 raise stale(path, "it is not what was read any more, or was never read: read it again")
-        return delete(space, path)
+            change.gone()
+        return True
 
     def delete_preview(self, path: str, version: str, *, call: CallContext) -> str:
         """The text that would go."""
@@ -204,7 +211,7 @@ class Code:
         command = Command(
             root,
             (program, *argv[1:]),
-            environment=binding.environment,
+            environment={**_GIT, **binding.environment},
             limits=limits(binding),
             network=binding.network,
             read=read,

@@ -10,12 +10,13 @@ import contextlib
 import functools
 import json
 import os
+import shutil
 import struct
 import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -138,7 +139,15 @@ class Lost(ConnectionError):
 async def run(command: Command) -> Finished:
     """Run `command` to its end, and end all that it started, also when cancelled. Raises `Unavailable`, `NotStarted`, `Lost`."""
     _check(command)
-    answer = await _supervised(command)
+    if command.sandboxed or "HOME" in command.environment:
+        answer = await _supervised(command)
+    else:
+        # Neither the user's own, which has secrets, nor the workspace: whoever writes there would set up `git` and others.
+        home = await asyncio.to_thread(tempfile.mkdtemp, prefix="ael-home-")
+        try:
+            answer = await _supervised(replace(command, environment={**command.environment, "HOME": home}))
+        finally:
+            await asyncio.shield(asyncio.to_thread(shutil.rmtree, home, ignore_errors=True))
     if answer is None:
         # Whoever should have ended it did not: the end of its supervisor was its end.
         return Finished(None, 9, "", "", False, False, "time", command.limits.time / 1000)
@@ -229,8 +238,6 @@ def _environment(command: Command) -> dict[str, str]:
     own = {"PATH": ":".join(folders), "LANG": "C.UTF-8", "TERM": "dumb", "NO_COLOR": "1", "USER": "sandbox", "LOGNAME": "sandbox"}
     if command.sandboxed:
         own |= {"HOME": HOME, "TMPDIR": "/tmp"}
-    else:
-        own["HOME"] = str(command.root)
     return {**own, **command.environment}
 
 

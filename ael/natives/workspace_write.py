@@ -119,6 +119,17 @@ class Change:
             raise too_large(self._path, len(data), self._limit)
         _swap(self._at, self._name, self._path, data, self._content.state)
 
+    def gone(self) -> None:
+        """Remove it. Raises `Failure` (Stale) where somebody wrote meanwhile."""
+        try:
+            now = state_in(self._at, self._name, self._path)
+            if now is None or _mark(now) != _mark(self._content.state):
+                raise stale(self._path, "somebody else wrote it at this moment")
+            os.unlink(self._name, dir_fd=self._at)
+            _settled(self._at)
+        except OSError as error:
+            raise refusal(error, self._path) from None
+
 
 def _swap(at: int, name: str, path: str, data: bytes, state: os.stat_result | None) -> None:
     """Write beside, and take the name; `state` is that of the file whose place it takes, None where there must be none."""

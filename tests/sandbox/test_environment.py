@@ -12,6 +12,15 @@ from tests.sandbox.box import SECRET, Box
 pytestmark = pytest.mark.feature("A15.4", "K41")
 
 
+def test_a_command_without_walls_has_an_empty_home_that_goes_with_it(box: Box) -> None:
+    """In the workspace a `.gitconfig` would be read, which may name programs; in the user's own home there are secrets."""
+    home = box.says("import os; print(os.environ['HOME'], os.listdir(os.environ['HOME']))", sandboxed=False)
+    path, listed = home.split(" ", 1)
+    assert listed.strip() == "[]"
+    assert not path.startswith(str(box.root))
+    assert not os.path.exists(path)
+
+
 @pytest.mark.parametrize("sandboxed", [True, False])
 def test_the_environment_is_clean(box: Box, monkeypatch: pytest.MonkeyPatch, sandboxed: bool) -> None:
     monkeypatch.setenv("API_TOKEN", SECRET)

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import os
 import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ael.natives.workspace import version_of
+from ael.natives.workspace import Workspace, version_of
+from ael.natives.workspace_write import changing
 from tests.programs import open_files
 from tests.workspace.programs import AGENT, DEPLOY, PACK, Person, play, program
 
@@ -272,6 +276,40 @@ def test_the_program_of_the_tests_is_none_that_an_agent_wrote(tmp_path: Path) ->
     deploy = f'files = folder("./ws", write: true)\ncode = commands(test: ["{folder}/mine"])\n'
     made = play(program(tmp_path, AGENT, deploy), [call("run_tests"), {"final": "ok"}])
     assert "outside of the workspace" in made.answers[0]
+
+
+@pytest.mark.feature("A4.9", "A15.4")
+@pytest.mark.parametrize("process", ["", 'process = unsandboxed(commands: ["git"])\n'])
+@pytest.mark.parametrize("repository", [False, True])
+def test_no_file_that_an_agent_writes_is_a_setting_of_git(tmp_path: Path, process: str, repository: bool) -> None:
+    """Git takes a folder with these four for a repository, and a `.gitconfig` at home for the user's: both may name programs."""
+    config = '[core]\n\trepositoryformatversion = 0\n\tworktree = .\n\tfsmonitor = "touch owned; true"\n'
+    written = {"HEAD": "ref: refs/heads/main\n", "config": config, "objects/x": "", "refs/x": "", ".gitconfig": config}
+    opened = program(tmp_path, AGENT, f"{DEPLOY}{process}", tests_sh="true\n")
+    if repository:
+        subprocess.run(["git", "init", "-q"], cwd=tmp_path / "ws", check=True)
+    writes = [call("write_file", path=path, text=text) for path, text in written.items()]
+    person = Person()
+    made = play(opened, [*writes, call("shell", command="git status"), {"final": "ok"}], approver=person)
+    assert person.asked == []
+    assert not (tmp_path / "ws" / "owned").exists()
+    assert ("Untracked files" if repository else "cannot use bare repository") in told(made.answers[-1])["output"]
+
+
+def test_what_comes_in_the_place_of_a_file_is_not_deleted_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was approved is what was shown: the look and the deletion are one step."""
+
+    @contextmanager
+    def then_another(space: Workspace, path: str) -> Iterator[object]:
+        with changing(space, path) as found:
+            yield found
+        (space.root / path).write_text("new")
+
+    monkeypatch.setattr("ael.natives.code.changing", then_another)
+    opened = program(tmp_path, AGENT, a_txt="one\n")
+    made = play(opened, [call("delete_file", path="a.txt", version=version_of(b"one\n")), {"final": "ok"}], approver=Person())
+    assert made.answers == ["true"]
+    assert (tmp_path / "ws" / "a.txt").read_text() == "new"
 
 
 @pytest.mark.feature("A15.4")
