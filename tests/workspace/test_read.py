@@ -138,12 +138,9 @@ def files(tmp_path: Path, binding: object) -> Files:
 @pytest.mark.feature("A15.1")
 def test_without_a_line_of_the_deployment_there_is_no_folder(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(SECRET)
-    for act in (
-        lambda: files(tmp_path, None).read_text("a.txt", call=CALL),
-        lambda: files(tmp_path, FilesBinding("gone")).read_text("a", call=CALL),
-    ):
+    for binding, path in ((None, "a.txt"), (FilesBinding("gone"), "a")):
         with pytest.raises(Fault) as caught:
-            act()
+            files(tmp_path, binding).read_text(path, call=CALL)
         assert caught.value.kind is FaultKind.UNAVAILABLE
 
 
