@@ -8,8 +8,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from ael.check.packs import ALONE, Packs, absent, pack_of, private, resolve
+from ael.check.suggest import nearest
 from ael.data import dataclass
-from ael.diagnostics.diagnostic import Bag, Label, Place
+from ael.diagnostics.diagnostic import Bag, Edit, Fix, Label, Place
 from ael.project.pack import FILE as PACK_FILE
 from ael.project.pack import OPTIONAL_PACKAGES, Pack, find_root, load_pack, report_unreadable
 from ael.project.shipped import shipped
@@ -255,9 +256,16 @@ class _Loader:
         head = use.module.partition("/")[0]
         if absent(self.facts, own, head):
             return  # why the pack is not there is told where it is depended on
+        notes: tuple[str, ...] = ()
+        hint, fix = "", None
         if use.module.startswith("std/"):
-            known = sorted(f"std/{p.stem}" for p in (shipped("stdlib") / "std").glob("*.ael"))
-            notes: tuple[str, ...] = (f"the standard library has {', '.join(f'`{k}`' for k in known)}",)
+            known = sorted(p.stem for p in (shipped("stdlib") / "std").glob("*.ael"))
+            best = nearest(use.module.removeprefix("std/"), known)
+            if best is None:
+                notes = (f"the standard library has {', '.join(f'`std/{k}`' for k in known)}",)
+            else:
+                edit = Edit(Place(source, use.module_span), f"std/{best}")
+                hint, fix = f"; did you mean `std/{best}`?", Fix(f"replace it by `std/{best}`", (edit,), safe=False)
         elif use.module.startswith("."):
             notes = ("a module of this pack is a file: `./orders` is `orders.ael` beside the module that uses it",)
         elif head in self.facts[own].depends and head in self.packs:
@@ -273,4 +281,4 @@ class _Loader:
                 "write `./name` for a module of this pack, `std/name` for the standard library, and the name of a pack that "
                 "`pack.ael` depends on",
             )
-        self.bag.report("AEL0802", f"there is no module `{use.module}`", source, use.module_span, notes=notes)
+        self.bag.report("AEL0802", f"there is no module `{use.module}`{hint}", source, use.module_span, notes=notes, fix=fix)
