@@ -121,8 +121,11 @@ def asked_for(request: ApprovalRequest) -> tuple[str, Mapping[str, object]]:
 def question(request: ApprovalRequest) -> str:
     """What the person reads: the tool, the arguments, and why."""
     arguments = json.dumps(request.arguments, ensure_ascii=False, indent=2, default=str)
-    if len(arguments) > _SHOWN:
-        arguments = arguments[:_SHOWN] + "…"
+    missing = len(arguments) - _SHOWN
+    # A model wrote them: what does not print, or turns the order of letters round, is shown as what it is.
+    arguments = "\n".join(visible_lines(arguments[:_SHOWN], _SHOWN, _SHOWN))
+    if missing > 0:
+        arguments = f"{arguments}…\n({missing:,} more characters of the arguments are not shown)"
     role = f" (as {request.role})" if request.role else ""
     reason = f"\nReason: {request.reason}" if request.reason else ""
     seen = f"\nWhat it would do:\n{shown_lines(request.preview)}" if request.preview else ""

@@ -148,6 +148,16 @@ def test_a_served_program_asks_with_it_too() -> None:
     assert "What it would do:\n| -a\\u{1B}[2K\n| +b\\u{202E}\n" in question(REQUEST)
 
 
+@pytest.mark.feature("A4.9", "K30")
+def test_arguments_that_a_model_wrote_are_shown_as_what_they_are() -> None:
+    asked = ApprovalRequest(
+        "r1", "main/1", "local", "std/code.shell", None, {"command": "ls \u202e x\u200b" + "a" * 9_000}, "digest", ""
+    )
+    told = question(asked)
+    assert "ls \\u{202E} x\\u{200B}a" in told
+    assert "more characters of the arguments are not shown" in told
+
+
 @pytest.mark.feature("A15.2")
 def test_an_embedding_host_gets_it(tmp_path: Path) -> None:
     write(tmp_path, {
