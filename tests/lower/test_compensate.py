@@ -90,3 +90,27 @@ def test_a_fault_of_one_is_what_the_others_run_for_then() -> None:
         act(f, "x", world=World({"main.Things.get": get, "main.Things.undo": undo}))
     assert caught.value.kind is FaultKind.DISCONNECTED
     assert undone == ["2", "1", "0"]
+
+
+@pytest.mark.feature("A8.14", "A8.5")
+@pytest.mark.parametrize(
+    "gone", [Fault(FaultKind.DISCONNECTED, "gone"), ZeroDivisionError(), Fault(FaultKind.CANCELLED, "stopped")]
+)
+def test_what_may_have_taken_effect_is_not_forgotten_for_a_fault_of_one(gone: BaseException) -> None:
+    undone: list[str] = []
+
+    def undo(id: str) -> str:
+        undone.append(id)
+        if id == "1":
+            raise gone
+        return id
+
+    def get(id: str) -> str:
+        raise Uncertain("k1", "get", "get#1")
+
+    f = compiled(_program(3)).functions["main.f"]
+    with pytest.raises((Uncertain, Fault)) as caught:
+        act(f, "x", world=World({"main.Things.get": get, "main.Things.undo": undo}))
+    stopped = isinstance(gone, Fault) and gone.kind is FaultKind.CANCELLED
+    assert caught.value is gone if stopped else isinstance(caught.value, Uncertain)
+    assert undone == (["2", "1"] if stopped else ["2", "1", "0"])
