@@ -132,7 +132,9 @@ class OperationPlan(Serving):
 
     def body(self, scope: Scope, path: str, depth: int, step: Step, arguments: dict[str, object]) -> Coroutine[Any, Any, object]:
         if self._body is None:
-            raise Fault(FaultKind.UNAVAILABLE, self._missing or f"nothing provides `{self.short}` here", final=True)
+            service = self.short.rpartition(".")[0]
+            nothing = f"nothing provides `{self.short}` here: write `provide {service}`, or say where it is in the deployment"
+            raise Fault(FaultKind.UNAVAILABLE, self._missing or nothing, final=True)
         scope.rights = self.inner(scope.rights)
         work = self._body(RunFrame(scope, path, step.key, depth + DEPTH), *self.input.positional(arguments))
         return work if self._most is None else self._bounded(work, self._most)
