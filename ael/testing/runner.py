@@ -19,12 +19,16 @@ from ael.models.scripted import ScriptedProvider
 from ael.project.knowledge import KnowledgeBinding
 from ael.project.program import Opened
 from ael.run.bindings import BoundModel, Options
+from ael.run.human import NOBODY
 from ael.run.outcome import DeclaredError, Faulted, Outcome, Suspended, Unsettled, Value
 from ael.run.ports import ApprovalRequest, Decision, ModelProvider, Question
 from ael.testing.folder import with_folder
 from ael.testing.servers import scripted_servers
 from ael.types.canonical import encode
 from ael.types.fault import Fault, FaultKind
+
+_NOT_ALLOWED = "std/http.NotAllowed"
+"""What `std/http` and `std/web` fail with where an address may not be asked: in a test each of them."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +98,8 @@ def problem_of(outcome: Outcome) -> str | None:
         case Value():
             return None
         case DeclaredError(error=error, plain=plain):
-            return f"failed with {error.partition('.')[2] or error} {json.dumps(plain, ensure_ascii=False)}"
+            told = f"failed with {error.partition('.')[2] or error} {json.dumps(plain, ensure_ascii=False)}"
+            return f"{told}\nnobody is asked over the network in a test" if error == _NOT_ALLOWED else told
         case Faulted(kind=FaultKind.ASSERTION_FAILED, message=message):
             return message
         case Faulted(kind=kind, message=message):
@@ -133,6 +138,8 @@ class _Approves:
         match request.question:
             case Question(schema={"properties": {"answer": {"enum": [first, *_]}}}):
                 return Decision(True, "test", "", {"answer": first})
+            case Question(waits=True, schema={"properties": {"answer": {"type": "string"}}}):
+                return Decision(False, NOBODY, "in a test the answer is the first choice, and this question has no choices")
             case _:
                 return Decision(True, "test")
 

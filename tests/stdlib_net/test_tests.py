@@ -41,3 +41,20 @@ def test_a_test_reaches_nobody_whatever_the_deployment_lists(tmp_path: Path) -> 
     assert opened is not None
     assert not bag.errors
     assert [one.problem for one in run_tests(opened)] == [None, None]
+
+
+@pytest.mark.feature("K42", "A15.6")
+def test_what_a_test_reaches_nobody_for_is_told(tmp_path: Path) -> None:
+    main = """
+use std/http.{http_get}
+use std/human.{ask}
+
+test "asked" { try http_get("https://example.com/") }
+test "answered" { try ask("Why?") }
+"""
+    opened, _ = open_files(tmp_path, {"main.ael": main, "deploy.ael": 'http = client(hosts: ["example.com"])\n'})
+    assert opened is not None
+    asked, answered = (one.problem or "" for one in run_tests(opened))
+    assert asked.startswith("failed with NotAllowed")
+    assert asked.endswith("\nnobody is asked over the network in a test")
+    assert "the first choice, and this question has no choices" in answered
