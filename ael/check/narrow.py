@@ -39,16 +39,24 @@ def facts(c: Checker, node: n.Expr) -> tuple[Facts, Facts]:
         case n.Binary(op="and", left=left, right=right):
             true_left, _ = facts(c, left)
             true_right, _ = facts(c, right)
-            return {**true_left, **true_right}, {}
+            return {**_still(c, true_left, right), **true_right}, {}
         case n.Binary(op="or", left=left, right=right):
             _, false_left = facts(c, left)
             _, false_right = facts(c, right)
-            return {}, {**false_left, **false_right}
+            return {}, {**_still(c, false_left, right), **false_right}
         case n.Unary(op="not", operand=operand):
             when_true, when_false = facts(c, operand)
             return when_false, when_true
         case _:
             return {}, {}
+
+
+def _still(c: Checker, known: Facts, after: n.Expr) -> Facts:
+    """What was known before `after`, and is when that is done."""
+    if not known or not c.assigned:
+        return known
+    names = _assigned_in(after)
+    return {path: type for path, type in known.items() if not (isinstance(path[0], Local) and path[0].name in names)}
 
 
 def _compared(c: Checker, op: str, left: n.Expr, right: n.Expr) -> tuple[Facts, Facts]:
@@ -92,9 +100,13 @@ def forget_assigned(c: Checker, body: n.Node) -> None:
     """Forget what is known about every `var` that `body` assigns: it runs again, or may not run at all."""
     if not any(isinstance(path[0], Local) and path[0].mutable for path in c.narrowed):
         return
-    names = {node.name.text for node in n.walk(body) if isinstance(node, n.Assign)}
+    names = _assigned_in(body)
     c.narrowed = {
         path: type
         for path, type in c.narrowed.items()
         if not (isinstance(path[0], Local) and path[0].mutable and path[0].name in names)
     }
+
+
+def _assigned_in(body: n.Node) -> set[str]:
+    return {node.name.text for node in n.walk(body) if isinstance(node, n.Assign)}

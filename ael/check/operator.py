@@ -5,7 +5,7 @@ from __future__ import annotations
 from ael.check.checker import DISCARD, UNKNOWN, Checker
 from ael.check.kind import BOOL, DECIMAL, FLOAT, INT, NULL, STRING, has_null, loose, plain, without_null
 from ael.check.literal import is_number, is_whole, number
-from ael.check.narrow import facts
+from ael.check.narrow import facts, untouched
 from ael.syntax import nodes as n
 from ael.types.text import show
 from ael.types.type import (
@@ -178,7 +178,8 @@ def _logic(c: Checker, node: n.Binary) -> Type:
     if len(parts) > _MAX_CHAIN:
         c.report("AEL0326", f"more than {_MAX_CHAIN} operators in one expression; give parts of it names with `let`", node.span)
         return UNKNOWN
-    before = c.narrowed
+    before, assigned = c.narrowed, c.assigned
+    c.assigned = set()
     c.check(parts[-1].left, BOOL, f" before `{op}`")
     left_node: n.Expr = parts[-1].left
     for one in reversed(parts):
@@ -189,7 +190,8 @@ def _logic(c: Checker, node: n.Binary) -> Type:
         c.check(one.right, BOOL, f" after `{op}`")
         c.types[one] = BOOL
         left_node = one.right
-    c.narrowed = before
+    c.narrowed = untouched(before, c.assigned)
+    c.assigned |= assigned
     return BOOL
 
 

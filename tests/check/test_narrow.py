@@ -20,6 +20,8 @@ STALE = {
     "an arm that assigns": "(may_fail()) catch { Full f => { x = null } }\n  x.upper()",
     "a compensation runs later": 'compensate { log(x.upper()) }\n  x = null\n  try may_fail()\n  "a"',
     "a block": 'let a = {\n    x = null\n    "a"\n  }\n  a + x.upper()',
+    "what comes after in a condition": 'var z = given\n  if z != null and ({\n    z = null\n    true\n  }) { return z.upper() }\n  ""',
+    "a condition": 'let a = y or ({\n    x = null\n    true\n  })\n  "${a}" + x.upper()',
     "a loop": "for i in 1..2 { x = null }\n  x.upper()",
 }
 KNOWN = {
