@@ -25,13 +25,20 @@ _NUMBER = re.compile(r"(0x[0-9a-f]*|[0-9]+)")
 _PATH = re.compile(r"[A-Za-z0-9\-._~!$&'()*+,;=:@%/]*")
 _DEFAULT_PORT = {"http": 80, "https": 443}
 
-METADATA = frozenset(map(ip_address, ("169.254.169.254", "169.254.170.2", "168.63.129.16", "100.100.100.200", "fd00:ec2::254")))
-"""Addresses where clouds hand out credentials (AWS, GCP, Azure, Alibaba): refused although some are no private addresses by
+METADATA = frozenset(
+    map(ip_address, ("169.254.169.254", "169.254.170.2", "168.63.129.16", "100.100.100.200", "192.0.0.192", "fd00:ec2::254"))
+)
+"""Addresses where clouds hand out credentials (AWS, GCP, Azure, Alibaba, Oracle): refused although some are no private addresses by
 their range.
 """
 
 _NAT64 = (ip_network("64:ff9b::/96"), ip_network("64:ff9b:1::/48"))
 _COMPATIBLE = ip_network("::/96")
+_TRANSLATED = ip_network("::ffff:0:0:0/96")
+_GLOBAL = ip_network("2000::/3")
+"""What of IPv6 is given out at all (https://www.iana.org/assignments/ipv6-address-space)."""
+_RESERVED = (ip_network("192.0.0.0/24"), ip_network("3fff::/20"))
+"""Special registries, of which not every Python knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +147,7 @@ def parse_host(host: str, *, bracketed: bool = False) -> Address | None:
 
 
 def embedded(address: Address) -> tuple[Address, ...]:
-    """The address and every IPv4 address that it carries inside (mapped, compatible, 6to4, Teredo, NAT64)."""
+    """The address and every IPv4 address that it carries inside (mapped, translated, compatible, 6to4, Teredo, NAT64)."""
     if isinstance(address, IPv4Address):
         return (address,)
     inner: list[Address] = [address]
@@ -151,7 +158,7 @@ def embedded(address: Address) -> tuple[Address, ...]:
     if address.teredo is not None:
         inner.extend(address.teredo)
     if (
-        any(isinstance(network, IPv6Network) and address in network for network in (*_NAT64, _COMPATIBLE))
+        any(isinstance(network, IPv6Network) and address in network for network in (*_NAT64, _COMPATIBLE, _TRANSLATED))
         and int(address) > 0xFFFF
     ):
         inner.append(IPv4Address(int(address) & 0xFFFFFFFF))
@@ -166,8 +173,13 @@ def check_address(address: Address, host: str, port: int, allowed: AddressRules)
         if part in METADATA or part.is_link_local or part.is_multicast or part.is_unspecified:
             if not by_address:
                 raise _refused(f"`{host}` stands for a link-local, metadata or multicast address, which is not reachable")
-        elif not part.is_global and not by_host:
+        elif not _public(part) and not by_host:
             raise _refused(f"`{host}` stands for a private or loopback address: a `host` line of the deployment allows it")
+
+
+def _public(address: Address) -> bool:
+    given = isinstance(address, IPv4Address) or address in _GLOBAL or address in _NAT64[0]
+    return given and address.is_global and not any(address in network for network in _RESERVED)
 
 
 def _refused(message: str) -> NetError:

@@ -14,6 +14,7 @@ CODE = "tests/workspace/test_code.py::"
 WORKSPACE = "ael/natives/workspace.py"
 PATHS = "ael/natives/workspace_names.py"
 WRITING = "ael/natives/workspace_write.py"
+CODING = "ael/natives/code.py"
 
 MUTATIONS = (
     Mutation(
@@ -151,5 +152,45 @@ MUTATIONS = (
         'str(asked.get("preview", ""))',
         '""',
         PREVIEW + "test_a_run_that_waits_shows_the_difference_to_whoever_looks",
+    ),
+    Mutation(
+        "K30",
+        "the settings that git takes from nothing an agent writes",
+        CODING,
+        "environment={**_GIT, **binding.environment},",
+        "environment=binding.environment,",
+        CODE + "test_no_file_that_an_agent_writes_is_a_setting_of_git",
+    ),
+    Mutation(
+        "K30",
+        "version control kept from tests that an agent writes",
+        CODING,
+        "kept=(self._world.root, self._world.folder, *kept),",
+        "kept=(self._world.root, self._world.folder),",
+        CODE + "test_tests_change_nothing_of_version_control",
+    ),
+    Mutation(
+        "K43",
+        "the folder of its own that the tenant without a name has beside others",
+        "ael/natives/files.py",
+        "    if world.shared or tenant != _ALONE:",
+        "    if tenant != _ALONE:",
+        READ + "test_beside_others_the_tenant_without_a_name_has_nothing_of_theirs",
+    ),
+    Mutation(
+        "K41",
+        "the address of a database, which the driver quotes where it cannot be read",
+        "ael/natives/knowledge_postgres.py",
+        "        except psycopg.ProgrammingError:",
+        "        except psycopg.NotSupportedError:",
+        "tests/connectors/test_knowledge_base.py::test_an_address_that_cannot_be_read_is_not_told",
+    ),
+    Mutation(
+        "K42",
+        "the addresses of IPv6 that nobody has been given",
+        "ael/net/address.py",
+        "        elif not _public(part) and not by_host:",
+        "        elif not part.is_global and not by_host:",
+        "tests/net/test_address.py::test_an_address_that_is_not_public_is_refused",
     ),
 )
