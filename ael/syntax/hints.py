@@ -14,7 +14,7 @@ _FOREIGN = {
     "except": "`catch`", "finally": "nothing: there is no `finally`",
 }  # fmt: skip
 
-_FN, _CONST, _AS, _EDGE, _WHEN, _OR = (WORDS[word] for word in ("fn", "const", "as", "edge", "when", "or"))
+_FN, _CONST, _AS, _EDGE, _WHEN, _OR, _USE = (WORDS[word] for word in ("fn", "const", "as", "edge", "when", "or", "use"))
 _COLON, _COMMA, _ARROW, _EQUALS, _BRACE, _PARENTHESIS, _CLOSED, _QUESTION = (
     SYMBOLS[text] for text in (":", ",", "->", "==", "{", "(", ")", "?")
 )
@@ -22,7 +22,8 @@ _COLON, _COMMA, _ARROW, _EQUALS, _BRACE, _PARENTHESIS, _CLOSED, _QUESTION = (
 
 def hint(text: str, before: str, after: str, possible: set[int]) -> str:
     """A note on a token that does not fit: its text, those of its neighbours, and what could stand in its place. Empty for none."""
-    if text in _FOREIGN:
+    if text in _FOREIGN and (text != "from" or _USE in possible):
+        # `from` is a word of AEL too: foreign only where a declaration begins.
         return f"`{text}` is written {_FOREIGN[text]} in AEL"
     if before in _FOREIGN and before != "from":
         return f"`{before}` is written {_FOREIGN[before]} in AEL"

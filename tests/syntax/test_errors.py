@@ -66,6 +66,12 @@ def test_messages(text: str, said: str) -> None:
     assert said in message(text)
 
 
+def test_a_word_of_ael_is_foreign_only_where_it_is() -> None:
+    assert "`from` is written `use` in AEL" in message('from "x" import a')
+    body = 'node n() -> T { instructions "a"\n follow_up from "x.md" }'
+    assert "in AEL" not in message(body)
+
+
 def test_every_independent_error_of_a_file_is_told_and_the_rest_is_kept() -> None:
     text = (
         "fn a() {\n  let x =\n}\n\n"
