@@ -151,6 +151,8 @@ async def find(
         if not here:
             raise DecideError(f"the run {run} does not wait for {what} at {step}", f"`ael runs show {run}` lists the steps")
     if len(here) > 1:
+        if all(one.question is not None for one in here):
+            what = "an answer"
         steps = ", ".join(one.step for one in here)
         raise DecideError(f"the run {run} waits for {what} at {len(here)} steps", f"say which with `--step`: {steps}")
     return here[0]

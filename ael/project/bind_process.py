@@ -143,7 +143,7 @@ def _read(found: Construct, node: n.Expr) -> tuple[str, ...]:
     for path in given:
         if not _absolute(path) or path in ("/", "/tmp") or any(path == place or path.startswith(f"{place}/") for place in _LIVE):
             message = f"`{path[:80]}` cannot be shown in a sandbox"
-            note = '`read` is a list of absolute paths of files, not of what the system shows of itself: `read: ["/opt/tools"]`'
+            note = '`read` is a list of absolute paths of folders and files, not of what the system shows of itself: `read: ["/opt/tools"]`'
             raise Wrong("AEL0814", message, where, note)
     return given
 

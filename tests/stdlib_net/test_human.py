@@ -207,7 +207,10 @@ def test_several_questions_wait_at_once_and_each_gets_its_own_answer(desk: Ael) 
     run = parked(desk, "both")
     first, second = waiting(desk)
     assert {first["question"]["message"], second["question"]["message"]} == {"First?", "Second?"}
-    assert desk("runs", "answer", run, "--text", "x").code == 2, "which of them?"
+    which = desk("runs", "answer", run, "--text", "x")
+    assert which.code == 2
+    assert "waits for an answer at 2 steps" in which.err
+    assert all(one["step"] in which.err for one in (first, second))
     for one in (second, first):
         said = one["question"]["message"].lower()
         assert desk("runs", "answer", run, "--text", said, "--step", one["step"]).code == 0
