@@ -296,7 +296,7 @@ class _Lexer:
             return kind not in CONTINUES_AFTER_BODY
         if kind not in STARTERS[self.kind] or self.word < 0:
             return False
-        in_clauses = self.word in HAS_CLAUSES and self.tokens.texts[-2] != "extern"
+        in_clauses = self.word in HAS_CLAUSES and self.tokens.texts[-2:-1] != ["extern"]
         return not (kind == MODEL and in_clauses)
 
     def closes_all(self, kind: int) -> bool:

@@ -49,7 +49,7 @@ def parse_expression(source: Source, bag: Bag) -> n.Expr | None:
             context.problem("AEL0101", "expected an expression", 0, len(source.text))
         return None
     expression: n.Expr | None = _parse_piece(context, tokens.pieces[0], STARTS["expression"])
-    return expression
+    return None if bag.errors else expression
 
 
 def _parse(source: Source, bag: Bag, kind: FileKind) -> n.Module:

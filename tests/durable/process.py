@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import Any
 
 from ael.run.outcome import Faulted, Outcome, Suspended, Value
+from ael.run.stored import Origin
 from ael.types.fault import FaultKind
 from tests.durable.programs import program
 from tests.durable.world import Life, Outside, Stage, lives
@@ -34,26 +35,26 @@ class Ledger(Outside):
     def __init__(self, stage: Stage, file: Path) -> None:
         super().__init__(stage)
         self._file = file
-        self._puts: list[tuple[str, object, str]] = []
+        self._puts: list[tuple[str, object, str, Origin | None]] = []
         for line in file.read_text(encoding="utf-8").splitlines() if file.exists() else ():
             what, *told = json.loads(line)
             if what == "put":
-                self._puts.append((told[0], told[1], told[2]))
+                self._puts.append((told[0], told[1], told[2], None if told[3] is None else Origin(tuple(told[3]), told[4])))
             else:
                 super().happened(what, *told)
 
     async def open(self) -> None:
         """Put back what its store has taken."""
-        for key, value, token in self._puts:
-            await super().put(key, value, token)
+        for key, value, token, origin in self._puts:
+            await super().put(key, value, token, origin)
 
     def happened(self, what: str, *told: Any) -> None:
         self._write(what, *told)
         super().happened(what, *told)
 
-    async def put(self, key: str, value: object, token: str) -> None:
-        self._write("put", key, value, token)
-        await super().put(key, value, token)
+    async def put(self, key: str, value: object, token: str, origin: Origin | None = None) -> None:
+        self._write("put", key, value, token, *((None, "") if origin is None else (list(origin.sources), origin.written)))
+        await super().put(key, value, token, origin)
 
     def _write(self, *told: Any) -> None:
         number = os.open(self._file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)

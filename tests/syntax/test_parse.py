@@ -9,7 +9,7 @@ import pytest
 from ael.diagnostics.diagnostic import Bag
 from ael.source import Source, Span
 from ael.syntax import nodes as n
-from ael.syntax.parse import parse_expression
+from ael.syntax.parse import parse_expression, parse_module
 from ael.syntax.tree import same, walk
 from tests.syntax.helpers import ROOT, expression, good, statements
 
@@ -243,3 +243,20 @@ def test_nodes_are_frozen_and_can_be_pickled() -> None:
     assert not same(good("fn f() { 1 }"), good("fn f() { 2 }"))
     assert not same(good("fn f() { 1 }"), good("fn f() { 1.0 }"))
     assert not same(good("fn f() { a }"), good("fn f() { a\n b }"))
+
+
+@pytest.mark.parametrize(
+    "word", ["tool", "node", "agent", "service", "mcp", "skill", "provide", "store", "model", "extern", "tenant"]
+)
+@pytest.mark.parametrize("after", ["", "\n", "permission a\n", "\npermission a\n", " {", "\n{\n"])
+def test_a_word_that_begins_a_file_and_goes_no_further_is_told(word: str, after: str) -> None:
+    """As a file is while it is written: one word at its very start."""
+    bag = Bag()
+    parse_module(Source("test.ael", word + after), bag)
+    assert bag.errors
+
+
+def test_an_expression_with_an_error_in_it_has_no_tree() -> None:
+    bag = Bag()
+    assert parse_expression(Source("test.ael", "1use"), bag) is None
+    assert bag.errors
