@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import math
 import os
 import socket
 import subprocess
@@ -13,8 +15,15 @@ from typing import Any
 
 import pytest
 
+from ael.natives import sandbox
+from ael.natives.code import Code
 from ael.natives.workspace import Workspace, version_of
 from ael.natives.workspace_write import changing
+from ael.natives.world import World
+from ael.project.bind_files import CodeBinding, FilesBinding
+from ael.project.bind_process import ProcessBinding
+from ael.run.clock import SystemClock
+from ael.run.ports import CallContext
 from tests.programs import open_files
 from tests.workspace.programs import AGENT, DEPLOY, PACK, Person, play, program
 
@@ -294,6 +303,31 @@ def test_no_file_that_an_agent_writes_is_a_setting_of_git(tmp_path: Path, proces
     assert person.asked == []
     assert not (tmp_path / "ws" / "owned").exists()
     assert ("Untracked files" if repository else "cannot use bare repository") in told(made.answers[-1])["output"]
+
+
+@pytest.mark.feature("A15.4")
+def test_no_more_commands_run_beside_each_other_than_the_deployment_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    beside: list[int] = []
+    running = 0
+
+    async def ran(command: sandbox.Command) -> sandbox.Finished:
+        nonlocal running
+        running += 1
+        beside.append(running)
+        await asyncio.sleep(0)
+        running -= 1
+        return sandbox.Finished(0, None, "", "", False, False, None, 0.0)
+
+    async def all_at_once() -> None:
+        bindings = {"files": FilesBinding("."), "code": CodeBinding(shell=True), "process": ProcessBinding(concurrent=2)}
+        code = Code(World(tmp_path, tmp_path, bindings, frozenset(), {}, None, SystemClock()))  # type: ignore[arg-type]
+        context = CallContext("run", "step", "key", "local", "tester", "", math.inf, "")
+        await asyncio.gather(*(code.shell("echo", call=context) for _ in range(6)))
+
+    monkeypatch.setattr("ael.natives.code.finished", ran)
+    asyncio.run(all_at_once())
+    assert len(beside) == 6
+    assert max(beside) == 2
 
 
 def test_what_comes_in_the_place_of_a_file_is_not_deleted_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
