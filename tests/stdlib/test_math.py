@@ -89,4 +89,4 @@ def test_the_mean_of_equal_numbers_is_that_number(value: float) -> None:
 def test_angles() -> None:
     assert numbers.degrees(numbers.radians(90.0)) == 90.0
     assert numbers.angle_to(-1.0, 0.0) == math.pi
-    assert numbers.between(1.0, 3.0, 0.5) == 2.0
+    assert numbers.lerp(1.0, 3.0, 0.5) == 2.0
