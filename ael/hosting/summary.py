@@ -120,6 +120,8 @@ def _natives(deployment: Deployment) -> Iterator[Row]:
     """What the effects of the standard library get, where the binding of a topic says in its `shown` what that is."""
     for topic, binding in deployment.natives.items():
         told = getattr(binding, "shown", "")
+        if topic == "files" and not Path(deployment.folder, str(getattr(binding, "folder", ""))).is_dir():
+            told = f"{told}, which is not there"
         if told:
             yield Row(topic, "", told)
 

@@ -269,3 +269,10 @@ node ask() -> String
     assert ael("run", ".", "ask", "--tenant", "beta").out == '"hello"\n'
     listed: list[dict[str, Any]] = json.loads(ael("runs", "list", "--tenant", "beta", "--format", "json").out)
     assert [one["tenant"] for one in listed] == ["beta"]
+
+
+def test_a_folder_that_is_not_there_is_told_before_anything_runs(ael: Ael) -> None:
+    ael.write({"main.ael": "node main() -> Int {\n  1\n}\n", "deploy.ael": 'files = folder("./ws")\n'})
+    assert "the folder ./ws, to read, which is not there" in ael("deploy", "check").out
+    (ael.folder / "ws").mkdir()
+    assert "the folder ./ws, to read\n" in ael("deploy", "check").out
