@@ -15,7 +15,9 @@ T = TypeVar("T")
 Written = Literal["written", "same", "older", "conflict"]
 """What became of a write: it is kept now; it was kept already; a newer version is; this version is, with something else in it."""
 TOKENS = 100_000
-"""Keys of calls that are remembered for each tenant; the oldest go first."""
+"""Keys of calls that are remembered for each tenant; its own oldest go first, and no other tenant's."""
+SWEEP = 1_000
+"""Every so many writes those that are too many are looked for."""
 
 
 class Document(NamedTuple):

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import psycopg
 
-from ael.natives.knowledge_base import TOKENS, Document, Found, Written, verdict
+from ael.natives.knowledge_base import SWEEP, TOKENS, Document, Found, Written, verdict
 from ael.natives.knowledge_terms import terms
 from ael.types.fault import Fault, FaultKind
 
@@ -34,6 +34,10 @@ _SEARCH = (
     "SELECT d.id, d.version, d.title, d.source, p.place, p.text, ts_rank(p.words, q.words, 1)::float8 AS score"
     " FROM (SELECT %s::tsquery AS words) q, ael_knowledge_passage p JOIN ael_knowledge_document d USING (tenant, id)"
     ' WHERE p.tenant = %s AND p.words @@ q.words ORDER BY score DESC, d.id COLLATE "C", p.place LIMIT %s'
+)
+_OLD = (
+    "DELETE FROM ael_knowledge_token WHERE tenant = %s AND number <= (SELECT number FROM ael_knowledge_token"
+    " WHERE tenant = %s ORDER BY number DESC LIMIT 1 OFFSET %s)"
 )
 
 
@@ -171,8 +175,8 @@ def _remember(db: psycopg.Cursor[tuple[object, ...]], tenant: str, token: str, w
         "INSERT INTO ael_knowledge_token (tenant, token, result) VALUES (%s, %s, %s) RETURNING number", (tenant, token, what)
     ).fetchone()
     number = int(str(row[0])) if row is not None else 0
-    if number % _SWEEP == 0:
-        db.execute("DELETE FROM ael_knowledge_token WHERE number <= %s", (number - TOKENS,))
+    if number % SWEEP == 0:
+        db.execute(_OLD, (tenant, tenant, TOKENS))
 
 
 def _vector(words: Iterable[str]) -> str:
@@ -188,6 +192,3 @@ def _vector(words: Iterable[str]) -> str:
 def _first_line(error: Exception) -> str:
     text = str(error).strip() or type(error).__name__
     return text.splitlines()[0]
-
-
-_SWEEP = 1_000

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from ael.natives.knowledge_base import TOKENS, Document, Found, Written, verdict
+from ael.natives.knowledge_base import SWEEP, TOKENS, Document, Found, Written, verdict
 from ael.natives.knowledge_terms import terms
 from ael.types.fault import Fault, FaultKind
 
@@ -26,6 +26,10 @@ _TABLES = (
     " UNIQUE (document, place))",
     "ael_knowledge_token (number INTEGER PRIMARY KEY, tenant INTEGER NOT NULL, token TEXT NOT NULL, result TEXT NOT NULL,"
     " UNIQUE (tenant, token))",
+)
+_OLD = (
+    "DELETE FROM ael_knowledge_token WHERE tenant = ? AND number <= (SELECT number FROM ael_knowledge_token"
+    " WHERE tenant = ? ORDER BY number DESC LIMIT 1 OFFSET ?)"
 )
 _TITLE = 4.0
 """How much more a word in the title counts than one in the text."""
@@ -136,7 +140,8 @@ class SqliteBase:
         row = self._db.execute(
             "INSERT INTO ael_knowledge_token (tenant, token, result) VALUES (?, ?, ?)", (number, token, what)
         ).lastrowid
-        self._db.execute("DELETE FROM ael_knowledge_token WHERE number <= ?", ((row or 0) - TOKENS,))
+        if (row or 0) % SWEEP == 0:
+            self._db.execute(_OLD, (number, number, TOKENS))
 
     def _index(self, tenant: str) -> int:
         """The number of a tenant, whose index is made if there is none."""

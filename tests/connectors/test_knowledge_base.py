@@ -65,6 +65,21 @@ def test_an_address_that_cannot_be_read_is_not_told(address: str) -> None:
 
 
 @pytest.mark.feature("K43")
+def test_one_tenants_writes_make_nobody_elses_forgotten(base: Base, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("sqlite", "postgres"):
+        monkeypatch.setattr(f"ael.natives.knowledge_{module}.TOKENS", 5)
+        monkeypatch.setattr(f"ael.natives.knowledge_{module}.SWEEP", 1)
+    put(base, "a", "A price.", tenant="acme", token="t0")
+    assert base.remove("acme", "a", "t1") is True
+    for number in range(10):
+        put(base, "a", "A price.", tenant="umbrella", token=f"t{number}")
+    assert base.remove("acme", "a", "t1") is True, "the same call gives what it gave"
+    for number in range(10):
+        base.remove("acme", "a", f"later {number}")
+    assert base.remove("acme", "a", "t1") is False, "a tenant's own oldest go"
+
+
+@pytest.mark.feature("K43")
 def test_tenants_share_nothing(base: Base) -> None:
     put(base, "a", "The price is secret.", tenant="acme", token="t1")
     put(base, "a", "The price is public.", tenant="umbrella", token="t1")
