@@ -6,8 +6,9 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from ael.check.suggest import nearest
 from ael.data import dataclass
-from ael.diagnostics.diagnostic import Bag, Label, Place
+from ael.diagnostics.diagnostic import Bag, Edit, Fix, Label, Place
 from ael.source import Source, SourceError, Span, read
 from ael.syntax import nodes as n
 from ael.syntax.parse import parse_pack
@@ -93,8 +94,21 @@ def load_pack(root: Path, shown: str, bag: Bag) -> Pack | None:
     places |= {literal_text(extern): Place(source, extern.span) for extern in pack.externs}
     for used in pack.uses:
         if used not in OPTIONAL_PACKAGES:
-            known = ", ".join(f"`{name}`" for name in sorted(OPTIONAL_PACKAGES))
-            bag.report("AEL0804", f"there is no optional package `{used}`; there are {known}", source, places[used].span)
+            known = sorted(OPTIONAL_PACKAGES)
+            # Only the last part may be misspelt: `std/store` is not meant as `std/code`.
+            folder, _, last = used.rpartition("/")
+            best = nearest(last, [name.rpartition("/")[2] for name in known if name.rpartition("/")[0] == folder])
+            hint, fix = f"; there are {', '.join(f'`{name}`' for name in known)}", None
+            if best is not None:
+                meant = f"{folder}/{best}"
+                hint, fix = (
+                    f"; did you mean `{meant}`?",
+                    Fix(f"replace it by `{meant}`", (Edit(places[used], meant),), safe=False),
+                )
+            note = "other modules of the standard library need no line here: code brings them in with `use`"
+            notes = (note,) if used.startswith("std/") and fix is None else ()
+            message = f"there is no optional package `{used}`{hint}"
+            bag.report("AEL0804", message, source, places[used].span, notes=notes, fix=fix)
     return Pack(
         root,
         pack.name.text,

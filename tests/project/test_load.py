@@ -136,6 +136,7 @@ def test_what_a_pack_says(tmp_path: Path) -> None:
         ("", "AEL0803"),
         ('pack a {\n  version "1"\n}\n\npack b {\n  version "1"\n}\n', "AEL0803"),
         ("pack a {\n  uses std/nowhere\n}\n", "AEL0804"),
+        ("pack a {\n  uses std/store\n}\n", "AEL0804"),
         ('pack a {\n  depends b "1.2" from "../b"\n}\n', "AEL0809"),
         ("pack {\n", "AEL0"),
     ],
