@@ -231,6 +231,22 @@ MUTATIONS = (
         "c if True else",
         "tests/cli::test_text_from_outside_never_steers_a_terminal",
     ),
+    Mutation(
+        "K30",
+        "what of a question, whose answer does not fit, could steer a terminal",
+        "ael/cli/runs_decide.py",
+        "{visible(asked.question.message)}",
+        "{asked.question.message}",
+        "tests/stdlib_net::test_a_question_steers_no_terminal_when_its_answer_does_not_fit",
+    ),
+    Mutation(
+        "K30",
+        "what of a sentence about a decision could steer a terminal",
+        "ael/cli/runs_open.py",
+        "notes = [visible(error.note, _LONGEST)]",
+        "notes = [error.note]",
+        "tests/stdlib_net::test_a_question_steers_no_terminal_when_its_answer_does_not_fit",
+    ),
     # --- what comes with a call
     Mutation(
         "K44",
