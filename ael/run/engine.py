@@ -86,7 +86,8 @@ class Engine:
         node = self.world.unit.nodes.get(name)
         budget = BudgetSpec() if node is None else node.spec.budget
         run, diverged = self._run(name, arguments, pinned, budget, options)
-        begin = run.complete if options.at_once and self.never_waits(name, options) else run.begin
+        at_once = options.at_once and run.purse is None and options.journal is None and not self._keeps and self.plain(name)
+        begin = run.complete if at_once else run.begin
         begin(self._visit(run, name, options, problem or diverged))
         return run
 

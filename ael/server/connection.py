@@ -45,6 +45,7 @@ class Connection(HttpToolsProtocol):
         self._head = 0
         self._timer: asyncio.TimerHandle | None = None
         self._leaving = Leaving()
+        self._idle = Idle(self.loop, self.timeout_keep_alive, self.timeout_keep_alive_handler)
 
         self._heading = False
         self._begun: tuple[RequestResponseCycle, Any] | None = None
@@ -69,6 +70,7 @@ class Connection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Bytes came; those of a head that is not whole yet are counted."""
+        self._idle.end()
         before = cast("RequestResponseCycle | None", self.cycle)
         between = before is None or before.response_complete
         super().data_received(data)
@@ -135,13 +137,21 @@ class Connection(HttpToolsProtocol):
         return b"".join((*head, body))
 
     def on_response_complete(self) -> None:
-        """An answer is whole, also one without a body."""
+        """An answer is whole, also one without a body. As uvicorn does it, but for a timer for each."""
         cast("Joined", self.transport).flush()
-        super().on_response_complete()
+        self.server_state.total_requests += 1
+        if self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
+        else:
+            self._idle.begin()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The client is gone."""
         self._settle()
+        self._idle.stop()
         super().connection_lost(exc)
         self._leaving.leave()
 
@@ -152,6 +162,46 @@ class Connection(HttpToolsProtocol):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+
+class Idle:
+    """Tells of a connection that nobody uses for so many seconds: by one timer that looks again, where one for each answer would cost more
+    than writing it."""
+
+    __slots__ = ("_loop", "_over", "_seconds", "_since", "_timer")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, seconds: float, over: Callable[[], None]) -> None:
+        self._loop = loop
+        self._seconds = seconds
+        self._over = over
+        self._since: float | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def begin(self) -> None:
+        """Nobody uses it from now on."""
+        self._since = self._loop.time()
+        if self._timer is None:
+            self._timer = self._loop.call_later(self._seconds, self._look)
+
+    def end(self) -> None:
+        """Somebody uses it."""
+        self._since = None
+
+    def stop(self) -> None:
+        """It is gone."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _look(self) -> None:
+        self._timer = None
+        if self._since is None:
+            return
+        left = self._since + self._seconds - self._loop.time()
+        if left > 0:
+            self._timer = self._loop.call_later(left, self._look)
+        else:
+            self._over()
 
 
 class Leaving:

@@ -15,6 +15,7 @@ from ael.data import replace
 from ael.run.bindings import Options
 from ael.run.outcome import Value
 from ael.run.run import Run
+from ael.server.connection import Idle
 from ael.server.dispatch import Dispatch, Incoming, Reply
 from ael.server.served import Alone
 from ael.types.signature import Effects
@@ -260,5 +261,32 @@ def test_an_answer_that_fails_here_is_made_as_any_other(
         async with served(tmp_path) as (_, port):
             monkeypatch.setattr(Dispatch, "at_once", fails)
             assert (await post(port, HALF, b'{"id": 84}')).json == {"result": 42}
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.feature("A11.6", "K22")
+def test_a_connection_that_nobody_uses_is_closed_and_one_in_use_is_not() -> None:
+    """By one timer, however many answers were given."""
+
+    async def scenario() -> None:
+        loop = asyncio.get_running_loop()
+        closed: list[float] = []
+        idle = Idle(loop, 0.3, lambda: closed.append(loop.time()))
+        for _ in range(5):
+            idle.begin()
+            await asyncio.sleep(0.1)
+            idle.end()
+        await asyncio.sleep(0.5)
+        assert closed == [], "a request is being answered"
+        idle.begin()
+        began = loop.time()
+        while not closed:
+            await asyncio.sleep(0.05)
+        assert closed[0] - began >= 0.29
+        idle.begin()
+        idle.stop()
+        await asyncio.sleep(0.5)
+        assert len(closed) == 1
 
     asyncio.run(scenario())
