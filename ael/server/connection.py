@@ -112,6 +112,8 @@ class Connection(HttpToolsProtocol):
         self.transport.write(data)
         if not cycle.keep_alive:
             self.transport.close()
+        # What is left behind refers to nothing that refers to it: a server hardly looks for such cycles (`ael.server.garbage`).
+        cycle.on_response = _nothing
         self.on_response_complete()
 
     def _at_once(self, cycle: RequestResponseCycle, app: Any) -> bytes | None:
@@ -164,6 +166,10 @@ class Connection(HttpToolsProtocol):
             self._timer = None
 
 
+def _nothing() -> None:
+    """Nobody is told."""
+
+
 class Idle:
     """Tells of a connection that nobody uses for so many seconds: by one timer that looks again, where one for each answer would cost more
     than writing it."""
@@ -188,7 +194,8 @@ class Idle:
         self._since = None
 
     def stop(self) -> None:
-        """It is gone."""
+        """It is gone, and nobody is told any more."""
+        self._over = _nothing
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
