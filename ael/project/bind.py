@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
+from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ael.check.program import CheckedProgram
 from ael.diagnostics.diagnostic import Bag
@@ -40,53 +41,13 @@ S = TypeVar("S", bound=State)
 _NO_PINS: Pins = MappingProxyType({})
 
 
-def _mcp(state: State, binding: n.Binding) -> None:
-    # What reads lines about servers is loaded with the first one.
-    from ael.project import bind_mcp
+def _later(module: str, line: str) -> Callable[[Any, n.Binding], None]:
+    """The reader `line` of `ael.project.bind_MODULE`, loaded with the first line of its kind: a deployment pays for what it says."""
 
-    bind_mcp.line(state, binding)
+    def read(state: State, binding: n.Binding) -> None:
+        getattr(import_module(f"ael.project.bind_{module}"), line)(state, binding)
 
-
-def _log(state: ProgramState, binding: n.Binding) -> None:
-    from ael.project import bind_log
-
-    bind_log.log(state, binding)
-
-
-def _http(state: State, binding: n.Binding) -> None:
-    from ael.project import bind_http
-
-    bind_http.http(state, binding)
-
-
-def _web(state: State, binding: n.Binding) -> None:
-    from ael.project import bind_web
-
-    bind_web.web(state, binding)
-
-
-def _files(state: State, binding: n.Binding) -> None:
-    from ael.project import bind_files
-
-    bind_files.files(state, binding)
-
-
-def _code(state: State, binding: n.Binding) -> None:
-    from ael.project import bind_files
-
-    bind_files.code(state, binding)
-
-
-def _knowledge(state: State, binding: n.Binding) -> None:
-    from ael.project import bind_knowledge
-
-    bind_knowledge.knowledge(state, binding)
-
-
-def _process(state: State, binding: n.Binding) -> None:
-    from ael.project import bind_process
-
-    bind_process.process(state, binding)
+    return read
 
 
 def _settle(state: State, *, required: bool) -> None:
@@ -111,9 +72,9 @@ WORLD: Mapping[str, Callable[[State, n.Binding], None]] = MappingProxyType(
         "host": bind_world.host,
         "command": bind_world.command,
         "runs": bind_runs.runs,
-        "mcp": _mcp,
-        "process": _process,
-        "knowledge": _knowledge,
+        "mcp": _later("mcp", "line"),
+        "process": _later("process", "process"),
+        "knowledge": _later("knowledge", "knowledge"),
     }
 )
 PROGRAM: Mapping[str, Callable[[ProgramState, n.Binding], None]] = MappingProxyType(
@@ -134,11 +95,11 @@ PROGRAM: Mapping[str, Callable[[ProgramState, n.Binding], None]] = MappingProxyT
         "serve": bind_serving.serve,
         "caller": bind_serving.caller,
         "listen": bind_serving.listen,
-        "files": _files,
-        "code": _code,
-        "log": _log,
-        "http": _http,
-        "web": _web,
+        "files": _later("files", "files"),
+        "code": _later("files", "code"),
+        "log": _later("log", "log"),
+        "http": _later("http", "http"),
+        "web": _later("web", "web"),
     }
 )
 
