@@ -8,6 +8,7 @@ if [ ! -x "$env/bin/python" ]; then
   "${PYTHON:-python3}" -m venv "$env"
 fi
 "$env/bin/python" -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+sh tests/system.sh
 PATH="$PWD/$env/bin:$PATH"
 export PATH
 ruff check .

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from ael.types.fault import Failure, Fault, FaultKind
 
 WITHOUT = "`process = unsandboxed(commands: […])` in the deployment does without one, at the risk of whoever runs it"
 _LINE = 'the deployment lists what may be run: `process = sandbox(commands: ["git"])`'
-_MARGIN = 1_000
+_MARGIN = 1_500
 """Milliseconds before the end of a call at which its command is ended, so that the program gets to see how far it came."""
 _SHORTEST = 100
 
@@ -107,8 +108,9 @@ class Process:
 
 def in_time(given: sandbox.Limits, call: CallContext, clock: Clock) -> sandbox.Limits:
     """The limits with the time that the call has left, if that is less."""
-    left = (call.deadline - clock.now()) * 1_000 - _MARGIN
-    return replace(given, time=int(max(_SHORTEST, left))) if left < given.time else given
+    left = max(_SHORTEST, (call.deadline - clock.now()) * 1_000 - _MARGIN)
+    # The moment beside the length: on a busy machine starting a sandbox takes longer than the margin.
+    return replace(given, time=int(left), until=time.monotonic() + left / 1_000) if left < given.time else given
 
 
 def _not_allowed(command: str, reason: str) -> Failure:

@@ -32,7 +32,8 @@ Stopped = Literal["time", "memory", "disk", "processes"]
 class Limits:
     """What one command may use. `time` and `cpu` in milliseconds, sizes in bytes.
 
-    `time`: from start to end. `cpu`: of each process. `memory`: of all its processes together. `file`: the largest file that it
+    `time`: from start to end. `until`: the moment of this machine's monotonic clock, in seconds, at which it ends at the latest; unlike
+    `time` it counts what starting takes. `cpu`: of each process. `memory`: of all its processes together. `file`: the largest file that it
     writes, `disk`: what all of it writes. `files`: open in one process. `processes`: beside each other. `output`: what is kept of
     standard output, and as much of standard error.
     """
@@ -45,6 +46,7 @@ class Limits:
     files: int = 1_024
     processes: int = 256
     output: int = 16 * 1024
+    until: float | None = None
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import select
 import signal
@@ -62,6 +63,7 @@ class Supervisor:
     def supervise(self, pid: int, usage: Callable[[], sandbox_watch.Usage], kill: Callable[[], None]) -> None:
         """Until the command has ended, or a limit is passed, or nobody waits for it any more."""
         began = time.monotonic()
+        last = min(began + self.limits["time"] / 1000, self.limits["until"] or math.inf)
         poller = select.poll()
         watched = [0, self.channel.fileno(), *self.outputs]
         ended = os.pidfd_open(pid) if LINUX else -1
@@ -84,7 +86,7 @@ class Supervisor:
             now = time.monotonic()
             if done:
                 break
-            if self.leave or now - began >= self.limits["time"] / 1000:
+            if self.leave or now >= last:
                 self.stopped = "time"
             elif now - looked >= _TICK:
                 looked = now

@@ -8,6 +8,7 @@ import sys
 import textwrap
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from ael.natives.sandbox import Command, Finished, Limits, run
 
@@ -40,7 +41,7 @@ class Box:
         network: bool = False,
         writable: bool = True,
         sandboxed: bool = True,
-        **limits: int,
+        **limits: Any,
     ) -> Command:
         limits.setdefault("time", 60_000)
         return Command(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+import time
 
 import pytest
 from hypothesis import given
@@ -69,6 +70,12 @@ def test_time_is_bounded_for_what_spins_and_what_sleeps(box: Box) -> None:
     for code in ("while True: pass", "import time; time.sleep(1000)", "import signal; signal.pause()"):
         done = box.py(code, time=800)
         assert (done.exit_code, done.signal, done.stopped) == (None, 9, "time")
+
+
+def test_what_starting_takes_counts_where_a_moment_is_the_bound(box: Box) -> None:
+    """A call ends at a moment, however long a busy machine takes to start the command in it."""
+    done = box.py("import time; time.sleep(1000)", time=600_000, until=time.monotonic())
+    assert done.timed_out
 
 
 def test_the_time_of_the_processor_is_bounded(box: Box) -> None:

@@ -1,0 +1,26 @@
+#!/bin/sh
+# Programs of the system that tests work with: a browser for the pages, Neovim and Emacs for the language server. Nothing is done for
+# those that are there, and nothing where packages cannot be installed: tests/browser.py then looks for a browser that comes as a package
+# of its own, and tests of editors say that they were not run, which in CI is a failure.
+set -u
+missing=""
+command -v chromium >/dev/null 2>&1 || command -v google-chrome >/dev/null 2>&1 || missing="$missing chromium"
+command -v nvim >/dev/null 2>&1 || missing="$missing neovim"
+command -v emacs >/dev/null 2>&1 || missing="$missing emacs-nox"
+[ -n "$missing" ] || exit 0
+command -v apt-get >/dev/null 2>&1 || exit 0
+if [ "$(id -u)" = 0 ]; then
+  as=""
+elif sudo -n true 2>/dev/null; then
+  as="sudo -n"
+else
+  exit 0
+fi
+export DEBIAN_FRONTEND=noninteractive
+log="$(mktemp)"
+# shellcheck disable=SC2086
+if ! { $as apt-get -o DPkg::Lock::Timeout=300 update && $as apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends $missing; } >"$log" 2>&1 </dev/null; then
+  echo "tests/system.sh: not installed:$missing" >&2
+  tail -n 5 "$log" >&2
+fi
+rm -f "$log"
