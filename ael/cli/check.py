@@ -8,23 +8,20 @@ from __future__ import annotations
 import argparse
 import gc
 import sys
-import time
 from collections.abc import Iterable
 from difflib import unified_diff
 from pathlib import Path
+from typing import NoReturn
 
 from ael.cli.report import FORMATS, report
 from ael.diagnostics.diagnostic import Bag
 from ael.diagnostics.fix import apply
 from ael.project.cache import CheckCache
-from ael.project.program import check_paths, watched_files
+from ael.project.program import check_paths
 from ael.project.shipped import cache_folder
 
 _ROUNDS = 8
 """How often fixes are applied and the result checked again: one fix may uncover the next."""
-
-_PAUSE = 0.3
-"""Seconds between two looks at the files."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Check."""
     if args.watch:
-        return _watch(args)
+        _watch(args)
     if args.against_runs:
         # Loaded here: looking at runs needs what runs them.
         from ael.cli.check_runs import against_runs
@@ -66,7 +63,8 @@ def _looked_at(args: argparse.Namespace, bag: Bag) -> int:
     return check_paths(args.paths, bag, None if args.no_cache else CheckCache(cache_folder()))
 
 
-def _once(args: argparse.Namespace) -> int:
+def _once(args: argparse.Namespace, fixed: list[Path] | None = None) -> int:
+    """Check once; `fixed` collects the files that were written."""
     bag = Bag()
     modules = _looked_at(args, bag)
     if args.plan:
@@ -79,6 +77,8 @@ def _once(args: argparse.Namespace) -> int:
             for source, text in changed.items():
                 if source.path is not None:
                     source.path.write_text(text, encoding="utf-8", newline="")
+                    if fixed is not None:
+                        fixed.append(source.path)
                     print(f"fixed {source.name}", file=sys.stderr)
             bag = Bag()
             modules = _looked_at(args, bag)
@@ -99,37 +99,15 @@ def _plan(bag: Bag) -> None:
         sys.stdout.writelines(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
 
-def _watch(args: argparse.Namespace) -> int:
+def _watch(args: argparse.Namespace) -> NoReturn:
     """Check, and again after every change, until it is interrupted."""
-    before: dict[Path, tuple[int, int]] | None = None
-    while True:
-        now = _state(args.paths)
-        if now != before:
-            if before is not None:
-                print("\n--- changed, checking again ---", file=sys.stderr)
-            _once(args)
-            # What a fix wrote is no change of the user's.
-            before = _state(args.paths) if args.fix else now
-        time.sleep(_PAUSE)
-
-
-def _around(folders: list[Path]) -> set[Path]:
-    """The packs that the packs in the folders depend on."""
     # What follows dependencies is loaded where somebody watches.
-    from ael.project.packs import pack_folders
+    from ael.cli.watching import watch
 
-    return pack_folders(folders)
+    def act(changed: frozenset[Path]) -> Iterable[Path]:
+        fixed: list[Path] = []
+        _once(args, fixed)
+        # What a fix wrote is no change of the user's.
+        return fixed
 
-
-def _state(paths: Iterable[Path]) -> dict[Path, tuple[int, int]]:
-    """The files that are looked at, with what shows that they changed. A file that goes away meanwhile is not there."""
-    found: dict[Path, tuple[int, int]] = {}
-    folders = [path if path.is_dir() else path.resolve().parent for path in paths]
-    for folder in (*folders, *_around(folders)):
-        for file in watched_files(folder):
-            try:
-                status = file.stat()
-            except OSError:
-                continue
-            found[file] = (status.st_mtime_ns, status.st_size)
-    return found
+    watch(args.paths, act, again="checking again")

@@ -10,6 +10,7 @@ import argparse
 import difflib
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 from ael.cli.report import report
 from ael.diagnostics.diagnostic import Bag
@@ -27,13 +28,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", nargs="*", default=["."], metavar="PATH", help="files or folders (default: here), or `-`")
     parser.add_argument("--check", action="store_true", help="change nothing; say what would change")
     parser.add_argument("--diff", action="store_true", help="change nothing; print the differences")
+    parser.add_argument("--watch", action="store_true", help="format again whenever a file changes")
 
 
 def run(args: argparse.Namespace) -> int:
     """Format."""
-    bag = Bag()
+    if args.watch and "-" in args.paths:
+        print("ael fmt: `--watch` is for files; standard input is read once", file=sys.stderr)
+        return 2
+    if args.watch:
+        _watch(args)
     if args.paths == ["-"]:
-        return _stdin(bag)
+        return _stdin(Bag())
+    return _once(args)
+
+
+def _watch(args: argparse.Namespace) -> NoReturn:
+    """Format, and again after every change, until it is interrupted."""
+    # What follows dependencies is loaded where somebody watches.
+    from ael.cli.watching import watch
+
+    def act(changed: frozenset[Path]) -> list[Path]:
+        written: list[Path] = []
+        _once(args, written)
+        return written
+
+    watch([Path(path) for path in args.paths], act, again="formatting again")
+
+
+def _once(args: argparse.Namespace, written: list[Path] | None = None) -> int:
+    """Format once; `written` collects the files that changed."""
+    bag = Bag()
     changed = 0
     files = [file for path in args.paths for file in _files(Path(path))]
     for file in files:
@@ -55,6 +80,8 @@ def run(args: argparse.Namespace) -> int:
             print(f"would format {source.name}", file=sys.stderr)
         else:
             file.write_text(text, encoding="utf-8", newline="")
+            if written is not None:
+                written.append(file)
             print(f"formatted {source.name}", file=sys.stderr)
     if bag.errors:
         return report(bag)

@@ -22,10 +22,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", choices=("text", "mermaid", "svg"), default="text", help="how to draw it (default: text)")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write to a file instead of standard output")
     parser.add_argument("--deploy", metavar="NAME", help="check with `deploy.NAME.ael`")
+    parser.add_argument("--watch", action="store_true", help="draw again whenever a file changes")
 
 
 def run(args: argparse.Namespace) -> int:
     """Draw."""
+    if args.watch:
+        # What follows dependencies is loaded where somebody watches.
+        from ael.cli.watching import watch
+
+        def act(changed: frozenset[Path]) -> None:
+            _once(args)
+
+        watch([args.path], act, again="drawing again", ignored=() if args.out is None else (args.out,))
+    return _once(args)
+
+
+def _once(args: argparse.Namespace) -> int:
     opened = opened_or_told(args.path, args.deploy)
     if isinstance(opened, int):
         return opened

@@ -15,6 +15,7 @@ interrupted.
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -54,6 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--crash-at", metavar="N", help="kill the run after record N of its journal (`every`: after each), resume it, and report"
     )
+    parser.add_argument("--watch", action="store_true", help="run again whenever a file of the program changes")
     parser.add_argument("--help-entry", action="store_true", help="list the entry's flags")
     parser.set_defaults(rest=[])
 
@@ -79,4 +81,15 @@ def run(args: argparse.Namespace) -> int:
 
         return execute(opened, entry, values, args)
 
+    if args.watch:
+        # What follows dependencies is loaded where somebody watches.
+        from ael.cli.watching import watch
+
+        def act(changed: frozenset[Path]) -> None:
+            start(args, choose, go)
+
+        if args.input == "-" or args.detach or args.crash_at is not None:
+            print("ael run: `--watch` runs again and again: without `--input -`, `--detach` and `--crash-at`", file=sys.stderr)
+            return 2
+        watch([args.path], act, again="running again", also=() if args.input is None else (Path(args.input),))
     return start(args, choose, go)

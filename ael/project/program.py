@@ -283,12 +283,6 @@ def _units(paths: list[Path], cache: CheckCache | None) -> Iterator[_Unit]:
         yield from _programs(loose, cache)
 
 
-def watched_files(folder: Path) -> Iterator[Path]:
-    """The files below a folder whose change may be one of a program: sources, and texts that instructions may be read from."""
-    for ending in ("ael", "md", "txt"):
-        yield from source_files(folder, ending)
-
-
 def source_files(folder: Path, ending: str = "ael") -> Iterator[Path]:
     """Every `.ael` file below a folder, of any kind, but not those of hidden folders and of `node_modules`; or of another ending."""
     for file in folder.rglob(f"*.{ending}"):

@@ -15,6 +15,7 @@ import pytest
 
 from ael.diagnostics.codes import TITLES
 from tests.cli.conftest import Ael, clean_environment
+from tests.cli.watched import watch_steps
 
 GOOD = "node main() -> Int {\n  1\n}\n"
 BAD = 'node main() -> Int {\n  let name = "x"\n  nme\n}\n\nfn f() -> Bool {\n  1\n}\n'
@@ -244,19 +245,11 @@ def test_a_file_that_cannot_be_written_is_a_sentence(ael: Ael, monkeypatch: pyte
 
 def test_watch_sees_a_change(ael: Ael, monkeypatch: pytest.MonkeyPatch) -> None:
     ael.write({"main.ael": GOOD})
-    looks = iter([lambda: None, lambda: ael.write({"main.ael": BAD}), lambda: (ael.folder / "main.ael").unlink()])
-
-    def instead_of_waiting(seconds: float) -> None:
-        step = next(looks, None)
-        if step is None:
-            raise KeyboardInterrupt
-        step()
-
-    monkeypatch.setattr("ael.cli.check.time.sleep", instead_of_waiting)
+    watch_steps(monkeypatch, [lambda: None, lambda: ael.write({"main.ael": BAD}), lambda: (ael.folder / "main.ael").unlink()])
     ended = ael("check", "--watch")
     assert ended.code == 130
-    assert ended.err.count("--- changed, checking again ---") == 2
-    first, second, third = ended.err.split("--- changed, checking again ---")
+    assert ended.err.count("changed, checking again ---") == 2
+    first, second, third = ended.err.split("changed, checking again ---")
     assert "1 module checked, no problems" in first
     assert "main.ael:3:3" in second
     assert "there is no `.ael` file here" in third
@@ -275,7 +268,7 @@ def test_watch_in_a_real_process(tmp_path: Path) -> None:
             time.sleep(0.01)
             main.write_text(BAD)
             seen = [watching.stderr.readline() for _ in range(4)]
-            assert "--- changed, checking again ---\n" in seen
+            assert "--- main.ael changed, checking again ---\n" in seen
             watching.send_signal(signal.SIGINT)
             assert watching.wait(20) == 130
         finally:

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from tests.cli.conftest import Ael, clean_environment
+from tests.cli.watched import watch_steps
 from tests.project.packs import ALL, LEDGER, REFUNDS, pack
 
 
@@ -38,23 +39,16 @@ def test_watching_a_program_watches_the_packs_that_it_depends_on(ael: Ael, monke
     ael.write(ALL)
     monkeypatch.chdir(ael.folder / "desk")
     broken = LEDGER["ledger/main.ael"].replace("amount + 1", '"one"')
-    looks = iter(
+    watch_steps(
+        monkeypatch,
         [
             lambda: None,
             lambda: ael.write({"ledger/main.ael": broken}),
             lambda: ael.write({"ledger/pack.ael": pack("ledger", "9")}),
-        ]
+        ],
     )
-
-    def instead_of_waiting(seconds: float) -> None:
-        step = next(looks, None)
-        if step is None:
-            raise KeyboardInterrupt
-        step()
-
-    monkeypatch.setattr("ael.cli.check.time.sleep", instead_of_waiting)
     ended = ael("check", "--watch")
-    first, second, third = ended.err.split("--- changed, checking again ---")
+    first, second, third = ended.err.split("changed, checking again ---")
     assert "1 module checked, no problems" in first
     assert "AEL0301" in second
     assert "AEL0820" in third

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from tests.cli.conftest import Ael
+from tests.cli.watched import watch_steps
 
 MAIN = """permission orders.read
 permission orders.refund includes orders.read
@@ -141,17 +142,9 @@ def test_a_skill_that_changed_is_another_program(ael: Ael, change: str) -> None:
 @pytest.mark.feature("B24", "A6.3")
 def test_watching_sees_a_change_of_a_file_of_instructions(ael: Ael, monkeypatch: pytest.MonkeyPatch) -> None:
     ael.write(FILES)
-    looks = iter([lambda: ael.write({"tone.md": "Answer ${question}."})])
-
-    def instead_of_waiting(seconds: float) -> None:
-        step = next(looks, None)
-        if step is None:
-            raise KeyboardInterrupt
-        step()
-
-    monkeypatch.setattr("ael.cli.check.time.sleep", instead_of_waiting)
+    watch_steps(monkeypatch, [lambda: ael.write({"tone.md": "Answer ${question}."})])
     ended = ael("check", "--watch")
     assert ended.code == 130
-    first, second = ended.err.split("--- changed, checking again ---")
+    first, second = ended.err.split("changed, checking again ---")
     assert "no problems" in first
     assert "AEL1128" in second
