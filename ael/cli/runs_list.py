@@ -11,15 +11,12 @@ from ael.cli.approve import PREVIEW_LINE, PREVIEW_LINES
 from ael.cli.progress import clean, json_text
 from ael.cli.question import expected
 from ael.cli.runs_open import opened, opened_with
-from ael.durable.decide import Open, asked_json, waiting
+from ael.durable.decide import Open, waiting
+from ael.durable.told import late, open_json, row_json
 from ael.hosting.masking import masker_of
-from ael.journal.content import outcome_outline
 from ael.journal.durable import RunRow, RunState
 from ael.mcp.outside import visible_lines
 from ael.run.bindings import system_user
-
-LATE = 0.75
-"""The part of its time after which an approval is marked as late."""
 
 
 async def act(args: argparse.Namespace) -> int:
@@ -69,53 +66,6 @@ def question(one: Open, now: float) -> list[str]:
     if one.kind == "uncertain":
         lines.append(f"  key        {one.key}")
     return lines
-
-
-def late(one: Open, now: float) -> bool:
-    """Whether an approval needs somebody now: most of its time has gone."""
-    return one.due is not None and now >= one.asked + LATE * (one.due - one.asked)
-
-
-def open_json(one: Open, now: float) -> dict[str, object]:
-    """The same as JSON."""
-    return {
-        "run": one.run,
-        "kind": one.kind,
-        "step": one.step,
-        "target": one.target,
-        "role": one.role,
-        "reason": one.reason,
-        "arguments": one.arguments,
-        "preview": one.preview or None,
-        "question": asked_json(one),
-        "key": one.key,
-        "asked": one.asked,
-        "due": one.due,
-        "late": late(one, now),
-        "tenant": one.row.header.tenant,
-    }
-
-
-def row_json(row: RunRow) -> dict[str, object]:
-    """A run as JSON, without its content. Times in seconds since the epoch."""
-    header = row.header
-    return {
-        "run": header.run,
-        "state": row.state.value,
-        "entry": header.entry,
-        "program": header.program,
-        "tenant": header.tenant,
-        "caller": header.caller,
-        "started": header.started,
-        "deadline": header.deadline,
-        "owner": row.owner or None,
-        "waits": row.waiting or None,
-        "wake": row.wake,
-        "ending": row.ending or None,
-        "outcome": outcome_outline(row.outcome),
-        "ended": row.ended,
-        "active": row.active,
-    }
 
 
 def _told(row: RunRow) -> Sequence[str]:

@@ -9,16 +9,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 
 from ael.cli.progress import clean, json_text
-from ael.cli.runs_list import open_json, question, row_json, when
+from ael.cli.runs_list import question, when
 from ael.cli.runs_open import found, opened_with
-from ael.cli.seen import Seen, read
 from ael.durable.compare import spent_in, tokens_in
 from ael.durable.decide import open_in
 from ael.durable.fork import Fork, fork_of
 from ael.durable.pinned import price_of
+from ael.durable.seen import Seen, read
+from ael.durable.told import open_json, row_json
 from ael.journal.durable import RunRow, RunState
 from ael.journal.entry import Ending, Entry, Kind, State
 from ael.observe.effect import attempts, effect_json, effects
+from ael.run.bindings import system_user
 
 _VALUE = 200
 """Characters of a value that are shown."""
@@ -29,7 +31,7 @@ async def act(args: argparse.Namespace) -> int:
     if args.step is not None:
         return int(await import_module("ael.cli.runs_step").act(args))
     async with opened_with(args.path, args.deploy) as (store, deployment):
-        seen = await read(store, deployment, await found(store, args.run), "ael runs show")
+        seen = await read(store, deployment, await found(store, args.run), system_user(), "ael runs show")
     now, limit = time.time(), deployment.runs.approval
     print(_json(seen, limit, now) if args.format == "json" else seen.masker.text("\n".join(_lines(seen, limit, now))))
     for note in seen.notes:
@@ -139,9 +141,8 @@ def attempt_text(one: Mapping[str, object]) -> str:
     return f"{one['input']} + {one['output']} tokens{estimated}{cost}"
 
 
-def approval_text(entry: Entry) -> str:
-    """Who decided, and why."""
-    value = entry.value
+def approval_text(value: object) -> str:
+    """Who decided, and why: by the value of the record of an approval."""
     if not isinstance(value, Mapping) or "approved" not in value:
         return "" if value is None else cut(json_text(value, indent=None))
     why = f": {value['reason']}" if value.get("reason") else ""
@@ -158,7 +159,7 @@ def _ended(records: Sequence[Entry], pinned: Mapping[str, object]) -> str:
     if last.kind is Kind.MODEL:
         told = _turn(last, pinned)
     elif last.kind is Kind.APPROVAL:
-        told = f"  {approval_text(last)}".rstrip()
+        told = f"  {approval_text(last.value)}".rstrip()
     else:
         told = "" if last.value is None else f"  {cut(json_text(last.value, indent=None))}"
     ending = "" if last.ending in (Ending.VALUE, None) else f"  {last.ending.value.upper()}"

@@ -14,13 +14,15 @@ from ael.cli.report import told
 from ael.cli.runs_list import when
 from ael.cli.runs_open import Stopped, found, opened_with
 from ael.cli.runs_show import approval_text, attempt_text
-from ael.cli.seen import Seen, read
-from ael.durable.pinned import price_of
+from ael.diagnostics.diagnostic import Bag
+from ael.durable.inspected import step_of
 from ael.durable.place import PlaceError, Places
-from ael.journal.entry import Entry, Kind
-from ael.observe.effect import effect_json, effects
+from ael.durable.seen import read
+from ael.journal.entry import Kind
 from ael.observe.prompt import prompt
 from ael.observe.prompt import told as told_of
+from ael.project.program import open_program
+from ael.run.bindings import system_user
 
 Step = Mapping[str, object]
 
@@ -29,7 +31,7 @@ async def act(args: argparse.Namespace) -> int:
     """`ael runs show RUN --step STEP`."""
     async with opened_with(args.path, args.deploy) as (store, deployment):
         row = await found(store, args.run)
-        seen = await read(store, deployment, row, f"ael runs show --step {args.step}")
+        seen = await read(store, deployment, row, system_user(), f"ael runs show --step {args.step}")
     try:
         path = (places := Places(row.header.run, row.header.started, seen.raw)).find(args.step)
     except PlaceError as error:
@@ -37,10 +39,11 @@ async def act(args: argparse.Namespace) -> int:
     if not path:
         raise Stopped(2, told("AEL0905", "`end` is behind the last step, so there is nothing to show", "`last` is the last step"))
     notes = list(seen.notes)
-    step = {"run": row.header.run, "number": places.paths.index(path) + 1, "of": len(places.paths), **_step(seen, path)}
+    step = {"run": row.header.run, "number": places.paths.index(path) + 1, "of": len(places.paths), **_told(step_of(seen, path))}
     if step["kind"] == Kind.MODEL.value and seen.show is not None:
-        asked = import_module("ael.cli.rehearsed").asked
-        requests, why = await asked(args.path, args.deploy, row, seen.input, seen.pinned, seen.raw)
+        asked = import_module("ael.durable.retold").asked
+        program = open_program(args.path, Bag(), deploy=args.deploy)
+        requests, why = await asked(program, row, seen.input, seen.pinned, seen.raw)
         step["prompt"] = prompt(requests[path], seen.show) if path in requests else None
         notes += [why] if path not in requests and why not in notes else []
     shown = cast("Step", seen.masker.value(step))
@@ -50,32 +53,23 @@ async def act(args: argparse.Namespace) -> int:
     return 0
 
 
-def _step(seen: Seen, path: str) -> dict[str, object]:
-    """A step with what belongs to it: its approval, its failed attempts, the calls that a turn proposed."""
-    by = {one[-1].path: one for one in effects(seen.entries)}
-
-    def shown(records: Sequence[Entry]) -> dict[str, object]:
-        return effect_json(records, price_of(seen.pinned, records[-1].target))
-
-    step = shown(by[path])
-    approval = by.get(f"{path}/approval")
-    if approval is not None:
-        step["approval"] = {**shown(approval), "told": approval_text(approval[-1])}
-    step["failed"] = [shown(one) for at, one in by.items() if at.startswith(f"{path}~") and "/" not in at[len(path) :]]
-    if step["kind"] == Kind.MODEL.value:
-        step["calls"] = [_call(by, at, shown(one)) for at, one in by.items() if _is_call(at, path)]
-    return step
+def _told(step: Step) -> Step:
+    """A step with who approved what, in words."""
+    found = dict(step)
+    approval = found.get("approval")
+    if isinstance(approval, Mapping):
+        found["approval"] = {**approval, "told": approval_text(approval["value"])}
+    if "calls" in found:
+        found["calls"] = [_called(one) for one in cast("Sequence[Step]", found["calls"])]
+    return found
 
 
-def _is_call(path: str, turn: str) -> bool:
-    """Whether a path is that of a call of this turn, and not of what happened in it."""
-    rest = path.removeprefix(f"{turn}/")
-    return rest != path and "/" not in rest and "~" not in rest and rest != "summary"
-
-
-def _call(by: Mapping[str, Sequence[Entry]], path: str, call: dict[str, object]) -> dict[str, object]:
-    approval = by.get(f"{path}/approval")
-    return call if approval is None else {**call, "approved": approval_text(approval[-1])}
+def _called(call: Step) -> Step:
+    approval = call.get("approval")
+    if not isinstance(approval, Mapping):
+        return call
+    told = {word: value for word, value in call.items() if word != "approval"}
+    return {**told, "approved": approval_text(approval["value"])}
 
 
 def _lines(step: Step) -> Iterator[str]:

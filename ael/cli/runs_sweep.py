@@ -14,7 +14,7 @@ from ael.cli.interrupt import Interrupt, caught, released
 from ael.cli.outcome import awaited
 from ael.cli.progress import clean, json_text
 from ael.cli.report import told
-from ael.cli.runs_fork import Plan, made
+from ael.cli.runs_fork import made
 from ael.cli.runs_list import table
 from ael.cli.runs_open import Stopped
 from ael.cli.runs_show import cut
@@ -22,6 +22,7 @@ from ael.data import replace
 from ael.durable.compare import cost_in, first_difference, paid_for, tokens_in
 from ael.durable.execute import Taken, execution_of
 from ael.durable.fork import ForkJournal
+from ael.durable.planned import Plan
 from ael.host import HostError, open_host
 from ael.journal.durable import DurableStore, RunRow, StoreError
 from ael.journal.entry import Entry

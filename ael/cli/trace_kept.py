@@ -10,16 +10,20 @@ from importlib import import_module
 
 from ael.cli.progress import clean, json_text
 from ael.cli.report import told
-from ael.cli.runs_list import row_json, table, when
+from ael.cli.runs_list import table, when
 from ael.cli.runs_open import Stopped, found, opened_with
-from ael.cli.seen import read
 from ael.cli.trace import lines, outline, plain
+from ael.diagnostics.diagnostic import Bag
+from ael.durable.seen import read
+from ael.durable.told import row_json
 from ael.hosting.masking import masker_of
 from ael.journal.durable import DurableStore, RunRow
 from ael.observe import prompt
 from ael.observe.kept import Kept, trace_of
 from ael.observe.page import page
 from ael.project.deployment import Deployment
+from ael.project.program import open_program
+from ael.run.bindings import system_user
 from ael.run.ports import Span
 
 
@@ -48,17 +52,17 @@ async def _kept(store: DurableStore, row: RunRow, deployment: Deployment, args: 
     Raises `Stopped` where none may be shown.
     """
     name = row.header.run
-    rehearsed = import_module("ael.cli.rehearsed")
+    rehearsed = import_module("ael.durable.retold")
     if not args.content:
         entries, given = await store.entries(name), await store.given(name)
         input, pinned = given if given is not None else (None, {})
-        spans, why = await rehearsed.gone(args.path, args.deploy, row, input, pinned, entries)
+        spans, why = await rehearsed.gone(open_program(args.path, Bag(), deploy=args.deploy), row, input, pinned, entries)
         return Kept(row, entries, time.time(), masker_of(deployment), rehearsed=spans), [why] if why else []
     if deployment.runs.evidence == "none":
         note = "`evidence: none` on its `runs` line: leave `--content` out"
         raise Stopped(2, told("AEL0905", "the deployment lets nobody read the content of its runs", note))
-    seen = await read(store, deployment, row, f"ael trace --content --format {args.format}")
-    known = (args.path, args.deploy, row, seen.input, seen.pinned, seen.raw)
+    seen = await read(store, deployment, row, system_user(), f"ael trace --content --format {args.format}")
+    known = (open_program(args.path, Bag(), deploy=args.deploy), row, seen.input, seen.pinned, seen.raw)
     spans, why = await rehearsed.gone(*known)
     requests, wanting = await rehearsed.asked(*known)
     notes = [note for note in dict.fromkeys((*seen.notes, wanting, why)) if note]

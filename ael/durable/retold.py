@@ -4,31 +4,30 @@ along."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
-from ael.cli.seen import forgotten
-from ael.diagnostics.diagnostic import Bag
 from ael.durable.rehearse import requests, way
+from ael.durable.seen import forgotten
 from ael.host import Host, open_preview
 from ael.journal.durable import RunRow
 from ael.journal.entry import Entry, Kind
-from ael.project.program import open_program
+from ael.project.program import Opened
 from ael.run.conversation import Request
 from ael.run.ports import Span
 from ael.run.trace import SpanList
 
 
 async def asked(
-    path: Path, deploy: str | None, row: RunRow, input: object, pinned: Mapping[str, object], entries: Sequence[Entry]
+    program: Opened | None, row: RunRow, input: object, pinned: Mapping[str, object], entries: Sequence[Entry]
 ) -> tuple[dict[str, Request], str]:
-    """What the models of a run were asked, by step; and why it is not all there, else "". The program is run over its journal: nothing is
-    sent."""
+    """What the models of a run were asked, by step; and why it is not all there, else "". `program` (None: it is not here, or has errors)
+    is run over its journal: nothing is sent.
+    """
     turns = {entry.path for entry in entries if entry.kind is Kind.MODEL}
     if not turns:
         return {}, ""
     if not isinstance(input, dict):
         return {}, "; ".join(forgotten(pinned))
-    host = _host(path, deploy, row, "what models were asked is made again by the program")
+    host = _host(program, row, "what models were asked is made again by the program")
     if isinstance(host, str):
         return {}, host
     found = await requests(host.engine, row, input, pinned, entries)
@@ -42,13 +41,13 @@ async def asked(
 
 
 async def gone(
-    path: Path, deploy: str | None, row: RunRow, input: object, pinned: Mapping[str, object], entries: Sequence[Entry]
+    program: Opened | None, row: RunRow, input: object, pinned: Mapping[str, object], entries: Sequence[Entry]
 ) -> tuple[Sequence[Span], str]:
     """The way that a run went, with the edges and visits that leave no record; and why it is not there, else "". Nothing is sent."""
     if not isinstance(input, dict):
         return (), "; ".join(forgotten(pinned))
     seen = SpanList()
-    host = _host(path, deploy, row, "edges, and nodes that only compute, are found by the program", seen)
+    host = _host(program, row, "edges, and nodes that only compute, are found by the program", seen)
     if isinstance(host, str):
         return (), host
     if not await way(host.engine, row, input, pinned, entries):
@@ -59,10 +58,9 @@ async def gone(
     return seen.spans, ""
 
 
-def _host(path: Path, deploy: str | None, row: RunRow, what: str, *sinks: SpanList) -> Host | str:
+def _host(program: Opened | None, row: RunRow, what: str, *sinks: SpanList) -> Host | str:
     """The program of a run over a world that sends nothing; or why it is not here. `what` it is wanted for."""
-    program = open_program(path, bag := Bag(), deploy=deploy)
-    if program is None or bag.errors:
+    if program is None:
         return f"{what}, which is not here, or has errors (`ael check`)"
     host = open_preview(program, frozenset(program.program.nodes), sinks)
     if host.unit.digest != row.header.program:
