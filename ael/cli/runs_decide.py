@@ -5,20 +5,20 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Callable
+from typing import TypeVar
 
-from ael.cli.progress import json_text
+from ael.cli.progress import clean
 from ael.cli.question import typed, unfit
 from ael.cli.report import told
 from ael.cli.runs_open import Stopped, found, opened, program_at
-from ael.durable.decide import Open, decide, find, settle
+from ael.durable.decide import DecideError, Open, decide, find, settle
+from ael.durable.fitting import fits, result_of
 from ael.mcp.outside import visible
 from ael.project.program import Opened
 from ael.run.bindings import system_user
 from ael.run.human import ANSWER
-from ael.types.decode import decoder
 from ael.types.json import JsonError, read
-from ael.types.problem import DecodeError
-from ael.types.type import Named
 
 
 async def act(args: argparse.Namespace) -> int:
@@ -30,7 +30,7 @@ async def act(args: argparse.Namespace) -> int:
         row = await found(store, args.run)
         asked = await find(store, row.header.run, args.step, "uncertain" if args.action == "settle" else "approval", limit)
         if args.action == "settle":
-            result = None if args.failed else _result(program, asked, args.result)
+            result = None if args.failed else _fitting(result_of, program, asked, _json("--result", args.result))
             await settle(store, asked, result=result, failed=args.failed, by=by, now=time.time())
         else:
             edited = _json("--arguments", args.arguments) if args.action == "approve" and args.arguments is not None else None
@@ -39,7 +39,7 @@ async def act(args: argparse.Namespace) -> int:
             if edited is not None and not isinstance(edited, dict):
                 raise Stopped(2, told("AEL0905", "`--arguments` holds an object"))
             if edited is not None and asked.question is None:
-                _fits(program, asked, edited)
+                _fitting(fits, program, asked, edited)
             await decide(
                 store, asked, approved=args.action != "deny", by=by, reason=getattr(args, "reason", ""), arguments=edited,
                 members=program.deployment.roles, now=time.time(),
@@ -66,30 +66,15 @@ def _answer(asked: Open, text: str) -> dict[str, object]:
     return {ANSWER: answer}
 
 
-def _fits(program: Opened, call: Open, edited: dict[str, object]) -> None:
-    """Refuse arguments that the call would be refused for, before the approval is used up for them. Raises `Stopped`."""
-    signature = program.program.signatures.get(call.target)
-    if signature is None:
-        raise Stopped(2, told("AEL0905", f"the program has no `{call.target}` any more, so its arguments cannot be checked"))
-    record = signature.input_record()
-    name = f"input {record.name}"
-    try:
-        decoder(Named(name), {**program.program.definitions, name: record})(edited)
-    except DecodeError as error:
-        now = f"it was proposed with {json_text(call.arguments, indent=None)}"
-        raise Stopped(2, told("AEL0905", f"these are no arguments of `{call.target}`: {error.text}", now)) from None
+_T = TypeVar("_T")
 
 
-def _result(program: Opened, call: Open, text: str) -> object:
-    """The result of a call that took effect, by the type of what was called."""
-    value = _json("--result", text)
-    signature = program.program.signatures.get(call.target)
-    if signature is None:
-        raise Stopped(2, told("AEL0905", f"the program has no `{call.target}` any more, so its result cannot be checked"))
+def _fitting(check: Callable[[Opened, Open, _T], object], program: Opened, call: Open, value: _T) -> object:
+    """What `check` gives for a value. Raises `Stopped` for one that does not fit: it is the user's own, so all of its problems are told."""
     try:
-        return decoder(signature.result, program.program.definitions)(value)
-    except DecodeError as error:
-        raise Stopped(2, told("AEL0905", f"this is no result of `{call.target}`: {error.text}")) from None
+        return check(program, call, value)
+    except DecideError as error:
+        raise Stopped(2, told("AEL0905", clean(error.message), *([clean(error.note)] if error.note else []))) from None
 
 
 def _json(option: str, text: str) -> object:

@@ -62,7 +62,7 @@ def _lines(picture: Picture, laid: Layout) -> Iterator[str]:
     yield "</defs>"
     yield f'<text class="title" x="{_n(_MARGIN)}" y="{_n(_MARGIN + 10)}">{_t(f"agent {picture.title}")}</text>'
     yield f'<g transform="translate({_n(_MARGIN)} {_n(top + BOX / 2)})">'
-    ports = _ports(laid.runs)
+    ports = ports_of(laid.runs)
     for number, run in enumerate(laid.runs):
         yield from _arrow(run, number, ports)
     for place in laid.places.values():
@@ -72,7 +72,7 @@ def _lines(picture: Picture, laid: Layout) -> Iterator[str]:
     yield "</svg>"
 
 
-def _ports(runs: Sequence[Run]) -> dict[tuple[int, int], float]:
+def ports_of(runs: Sequence[Run]) -> dict[tuple[int, int], float]:
     """(number of the arrow, 0 at its source or 1 at its target) -> where along the side of the box it is joined, from the middle."""
     sides: dict[tuple[Place, bool], list[tuple[float, int, int]]] = {}
     for number, run in enumerate(runs):
@@ -92,10 +92,21 @@ def _ports(runs: Sequence[Run]) -> dict[tuple[int, int], float]:
 def _arrow(run: Run, number: int, ports: dict[tuple[int, int], float]) -> Iterator[str]:
     arrow = run.arrow
     kind, marker = ("arrow fails", "bad") if arrow.fails else ("arrow", "to")
-    if run.loop:
-        yield from _loop(run, kind, marker)
-        return
+    yield f'<path class="{kind}" d="{curve(run, number, ports)}" marker-end="url(#{marker})">{_tip(arrow)}</path>'
+    if run.loop and (label := shown_label(arrow)):
+        place = run.places[0]
+        x = place.x + place.width / 2
+        yield f'<text class="label beside" x="{_n(x + 24)}" y="{_n(place.y + 4)}">{_t(label)}</text>'
+    if run.label is not None:
+        yield from _label(run.label, arrow)
+
+
+def curve(run: Run, number: int, ports: dict[tuple[int, int], float]) -> str:
+    """The way of arrow `number` of a layout, as the data of a path; `ports` are those of `ports_of`."""
     places = run.places
+    if run.loop:
+        x, y = places[0].x + places[0].width / 2, places[0].y
+        return f"M {_n(x)} {_n(y - 8)} C {_n(x + 26)} {_n(y - 14)}, {_n(x + 26)} {_n(y + 14)}, {_n(x)} {_n(y + 8)}"
     down = places[1].y > places[0].y
     edge = BOX / 2 if down else -BOX / 2
     points = [(places[0].x + ports[number, 0], places[0].y + edge)]
@@ -105,18 +116,7 @@ def _arrow(run: Run, number: int, ports: dict[tuple[int, int], float]) -> Iterat
     for (x1, y1), (x2, y2) in pairwise(points):
         middle = (y1 + y2) / 2
         path += f" C {_n(x1)} {_n(middle)}, {_n(x2)} {_n(middle)}, {_n(x2)} {_n(y2)}"
-    yield f'<path class="{kind}" d="{path}" marker-end="url(#{marker})">{_tip(arrow)}</path>'
-    if run.label is not None:
-        yield from _label(run.label, arrow)
-
-
-def _loop(run: Run, kind: str, marker: str) -> Iterator[str]:
-    place = run.places[0]
-    x, y = place.x + place.width / 2, place.y
-    path = f"M {_n(x)} {_n(y - 8)} C {_n(x + 26)} {_n(y - 14)}, {_n(x + 26)} {_n(y + 14)}, {_n(x)} {_n(y + 8)}"
-    yield f'<path class="{kind}" d="{path}" marker-end="url(#{marker})">{_tip(run.arrow)}</path>'
-    if label := shown_label(run.arrow):
-        yield f'<text class="label beside" x="{_n(x + 24)}" y="{_n(y + 4)}">{_t(label)}</text>'
+    return path
 
 
 def _label(place: Place, arrow: Arrow) -> Iterator[str]:
