@@ -21,6 +21,7 @@ _MODULES = {
     "ael.embed.run": ("Run",),
     "ael.embed.session": ("Session",),
     "ael.embed.sync": ("SyncRun", "SyncSession"),
+    "ael.embed.typed": ("OMITTED", "Failed", "Omitted", "SyncTypedClient", "TypedCall", "TypedClient"),
     "ael.run.outcome": ("Spent",),
     "ael.run.ports": ("ApprovalRequest", "CallContext", "Decision"),
     "ael.run.preview": ("previewed",),

@@ -30,6 +30,12 @@ from ael.embed.run import Run as Run
 from ael.embed.session import Session as Session
 from ael.embed.sync import SyncRun as SyncRun
 from ael.embed.sync import SyncSession as SyncSession
+from ael.embed.typed import OMITTED as OMITTED
+from ael.embed.typed import Failed as Failed
+from ael.embed.typed import Omitted as Omitted
+from ael.embed.typed import SyncTypedClient as SyncTypedClient
+from ael.embed.typed import TypedCall as TypedCall
+from ael.embed.typed import TypedClient as TypedClient
 from ael.run import events as events
 from ael.run.outcome import Spent as Spent
 from ael.run.ports import ApprovalRequest as ApprovalRequest

@@ -1,11 +1,14 @@
-"""Describe what a program serves to others: as OpenAPI 3.1, as a `.proto` for generated clients, or as JSON Schema.
+"""Describe what a program serves to others: as a typed client in Python or TypeScript, as OpenAPI 3.1, as a `.proto`, or as JSON Schema.
 
+    ael export python > desk_client.py
+    ael export typescript > desk.ts
     ael export openapi > openapi.json
     ael export proto examples/served --only Orders
     ael export proto --wire grpc > desk.proto
 
-What is described is what `ael serve` serves. A `.proto` is for clients of the Connect protocol's JSON, or, with `--wire grpc`, of gRPC,
-whose messages are exact for every type. The same program gives the same file, to the byte.
+What is described is what `ael serve` serves. A Python client stands on this package (`ael.connect`), one in TypeScript on nothing. A
+`.proto` is for clients of the Connect protocol's JSON, or, with `--wire grpc`, of gRPC, whose messages are exact for every type. The same
+program gives the same file, to the byte.
 """
 
 from __future__ import annotations
@@ -19,8 +22,9 @@ from pathlib import Path
 from ael.cli.opening import opened_or_told
 from ael.cli.report import tell
 
-FORMS = ("openapi", "proto", "json-schema")
+FORMS = ("openapi", "proto", "json-schema", "python", "typescript")
 WIRES = ("connect", "grpc")
+INTEGERS = ("number", "bigint")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,6 +39,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--wire", choices=WIRES, default="connect", help="whom a `.proto` is for: Connect's JSON, or gRPC (default: connect)"
     )
+    parser.add_argument(
+        "--integers",
+        choices=INTEGERS,
+        default="number",
+        help="what an `Int` is in TypeScript whose bounds are not within 2^53 (default: number; what is beyond is refused, not rounded)",
+    )
     parser.add_argument("--deploy", metavar="NAME", help="use `deploy.NAME.ael`")
 
 
@@ -42,6 +52,12 @@ def run(args: argparse.Namespace) -> int:
     """Print the file."""
     if args.wire != "connect" and args.form != "proto":
         print("ael export: `--wire` says whom a `.proto` is for: write `ael export proto --wire grpc`", file=sys.stderr)
+        return 2
+    if args.integers != "number" and args.form != "typescript":
+        print(
+            "ael export: `--integers` is of a client in TypeScript: write `ael export typescript --integers bigint`",
+            file=sys.stderr,
+        )
         return 2
     opened = opened_or_told(args.path, args.deploy)
     if isinstance(opened, int):
@@ -53,6 +69,9 @@ def run(args: argparse.Namespace) -> int:
     except host_error as error:
         tell(error.code, error.message, *error.notes)
         return 2
+    if args.form in ("python", "typescript"):
+        print(_client(contract, args.form, args.integers), end="")
+        return 0
     if args.form == "proto":
         try:
             print(_proto(contract, args.wire), end="")
@@ -64,6 +83,13 @@ def run(args: argparse.Namespace) -> int:
     described = made.openapi(contract) if args.form == "openapi" else made.json_schema(contract)
     print(json.dumps(described, ensure_ascii=False, indent=2))
     return 0
+
+
+def _client(contract: object, language: str, integers: str) -> str:
+    """The source of a typed client."""
+    if language == "python":
+        return str(import_module("ael.clients.python").python(contract))
+    return str(import_module("ael.clients.typescript").typescript(contract, bigint=integers == "bigint"))
 
 
 def _proto(contract: object, wire: str) -> str:

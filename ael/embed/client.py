@@ -44,6 +44,7 @@ _LIMITS = Limits(_ROOMY, 10_000_000, MAX_DEPTH - 1, _ROOMY, _ROOMY, _ROOMY)
 _NOTHING = Spent()
 """What calls cost is known to whoever runs the server."""
 _MOST_KEY = 512
+_ANEW = "the server is another version of the program than the client was made for: make it anew with `ael export python`"
 Make = Callable[[Asked, OnEvent], Coroutine[Any, Any, o.Outcome[Any]]]
 """Makes a call, and tells its events."""
 
@@ -101,6 +102,7 @@ class Client:
         self._types = _Types({}, _LIMITS)
         self._methods: dict[str, _Method] = {}
         self._calls: set[Call[Any]] = set()
+        self._errors: dict[str, tuple[dict[str, type], Mapping[str, Convert]]] = {}
 
     # --- its life ------------------------------------------------------------------------------------------------------
 
@@ -181,6 +183,29 @@ class Client:
 
     stream = start
     """The same, by the name of what it is for: `async for event in client.stream(…)`."""
+
+    def errors(self, method: str, classes: Mapping[str, type]) -> Mapping[str, Convert]:
+        """How the declared errors of a method become objects of `classes` (by their short names), by qualified name.
+
+        Raises `RequestError` for a method that is not there, `BindError` where an error has no class, or one that cannot hold it.
+        """
+        found = self._method(method)
+        known = self._errors.get(found.short)
+        if known is not None and known[0] == classes:
+            return known[1]
+        readers: dict[str, Convert] = {}
+        for name in sorted(found.contract.signature.fails & self._types.definitions.keys()):
+            module, _, short = name.rpartition(".")
+            if not module:  # `Uncertain`, which is an outcome of its own
+                continue
+            if short not in classes:
+                raise BindError("AEL0892", f"`{found.short}` can fail with `{short}`, which this client does not know", _ANEW)
+            try:
+                readers[name] = reader(classes[short], Named(name), self._types.definitions)
+            except ShapeError as error:
+                raise BindError("AEL0892", f"`{classes[short].__name__}` does not fit `{short}`: {error}", _ANEW) from None
+        self._errors[found.short] = (dict(classes), readers)
+        return readers
 
     # --- inside --------------------------------------------------------------------------------------------------------
 

@@ -51,6 +51,11 @@ class SyncClient:
         return self._loop.wait(work)
 
     @property
+    def asynchronous(self) -> Client:
+        """The client whose calls these are."""
+        return self._client
+
+    @property
     def methods(self) -> tuple[str, ...]:
         """As `Client.methods`."""
         return self._client.methods

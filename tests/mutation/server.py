@@ -33,7 +33,7 @@ from hypothesis import Phase, settings
 
 PRELOADED = (asyncio, concurrent.futures, sqlite3, ssl, hypothesis.strategies, jiter, json_repair)
 SECONDS = 120
-"""After so long a run is given up. Each single test has 30 s."""
+"""After so long a run is given up. Each single test has 12 s: one that hangs without a guard has noticed that it is gone."""
 
 
 class Changed(MetaPathFinder, Loader):
@@ -75,7 +75,7 @@ def child(request: dict[str, Any], folder: str) -> int:
         "-W",
         "ignore::pytest.PytestAssertRewriteWarning",
         "--timeout",
-        "30",
+        "12",
         "--basetemp",
         f"{folder}/tmp",
     ]
