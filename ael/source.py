@@ -1,16 +1,23 @@
 """Source text and places in it.
 
-The only module that opens source files. A `Span` is a pair of character offsets into the text of one `Source`; lines and
-columns are computed when a person has to read them, so that the phases carry two integers and nothing else.
+The only module that opens source files; an editor hands in its own (`reading`), so that what is not saved yet is seen. A `Span` is a pair
+of character offsets into the text of one `Source`; lines and columns are computed when a person has to read them, so that the phases carry
+two integers and nothing else.
 """
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from ael.data import dataclass, field
+
+_LINE_END = re.compile(r"\r\n?|\n")
 
 MAX_SOURCE_BYTES = 4 * 1024 * 1024
 """Largest source file that is read, in bytes."""
@@ -61,9 +68,7 @@ class Source:
                 while (at := text.find("\n", at) + 1) > 0:
                     starts.append(at)
             else:
-                for index, char in enumerate(text):
-                    if char == "\n" or (char == "\r" and text[index + 1 : index + 2] != "\n"):
-                        starts.append(index + 1)
+                starts += [found.end() for found in _LINE_END.finditer(text)]
             self._lines.extend(starts)
         return self._lines
 
@@ -80,11 +85,46 @@ class Source:
         return self.text[starts[number - 1] : end].rstrip("\r\n")
 
 
+class Files(Protocol):
+    """Where source files come from instead of the disk."""
+
+    def read(self, path: Path, name: str) -> Source:
+        """The text of a file, which messages call `name`. Raises `SourceError`."""
+
+    def is_file(self, path: Path) -> bool:
+        """Whether there is such a file."""
+
+
+_FILES: ContextVar[Files | None] = ContextVar("_FILES", default=None)
+
+
+@contextmanager
+def reading(files: Files) -> Iterator[None]:
+    """Sources are read from `files` while this is open, in this thread or task."""
+    token = _FILES.set(files)
+    try:
+        yield
+    finally:
+        _FILES.reset(token)
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is a file that `read` could read."""
+    files = _FILES.get()
+    return path.is_file() if files is None else files.is_file(path)
+
+
 def read(path: Path, name: str | None = None) -> Source:
     """Read a source file as UTF-8, with or without a byte order mark.
 
     Raises `SourceError` for a file that is missing, too large (`MAX_SOURCE_BYTES`) or not UTF-8.
     """
+    files = _FILES.get()
+    return read_disk(path, name) if files is None else files.read(path, name or str(path))
+
+
+def read_disk(path: Path, name: str | None = None) -> Source:
+    """As `read`, from the disk."""
     shown = name or str(path)
     try:
         data = path.read_bytes()

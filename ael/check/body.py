@@ -17,48 +17,53 @@ from ael.types.signature import Signature
 from ael.types.text import show
 from ael.types.type import Type, Unknown, optional
 
-__all__ = ["TooLarge", "check_bodies"]
+__all__ = ["TooLarge", "check_bodies", "check_declaration"]
 
 
 def check_bodies(c: Checker) -> None:
     """Check everything in a module that is code."""
     for node in c.module.tree.declarations:
-        match node:
-            case n.FunctionDecl():
-                _function(c, node, f"{c.module.name}.{node.name.text}")
-            case n.ToolDecl():
-                _tool(c, node)
-            case n.NodeDecl():
-                _node(c, node)
-            case n.AgentDecl():
-                _agent(c, node)
-            case n.ProvideDecl(functions=functions):
-                _provided(c, node, functions)
-            case n.SkillDecl():
-                _skill(c, node)
-            case n.ServiceDecl(operations=operations):
-                for operation in operations:
-                    _clauses(
-                        c,
-                        operation,
-                        f"{c.module.name}.{node.name.text}.{operation.name.text}",
-                        operation.parameters,
-                        operation.clauses,
-                    )
-            case n.McpDecl(members=members):
-                for member in members:
-                    _remote(c, member, f"{c.module.name}.{node.name.text}.{member.name.text}")
-            case n.TestDecl():
-                _test(c, node)
-            case n.ConstDecl():
-                _constant(c, node)
-            case n.RecordDecl(fields=fields) | n.ErrorDecl(fields=fields):
-                _defaults(c, fields)
-            case n.EnumDecl(variants=variants):
-                for variant in variants:
-                    _defaults(c, variant.fields)
-            case _:
-                pass
+        check_declaration(c, node)
+
+
+def check_declaration(c: Checker, node: n.Declaration) -> None:
+    """Check what is code in one declaration. Nothing of it is asked by another one's code but what `Collected` holds."""
+    match node:
+        case n.FunctionDecl():
+            _function(c, node, f"{c.module.name}.{node.name.text}")
+        case n.ToolDecl():
+            _tool(c, node)
+        case n.NodeDecl():
+            _node(c, node)
+        case n.AgentDecl():
+            _agent(c, node)
+        case n.ProvideDecl(functions=functions):
+            _provided(c, node, functions)
+        case n.SkillDecl():
+            _skill(c, node)
+        case n.ServiceDecl(operations=operations):
+            for operation in operations:
+                _clauses(
+                    c,
+                    operation,
+                    f"{c.module.name}.{node.name.text}.{operation.name.text}",
+                    operation.parameters,
+                    operation.clauses,
+                )
+        case n.McpDecl(members=members):
+            for member in members:
+                _remote(c, member, f"{c.module.name}.{node.name.text}.{member.name.text}")
+        case n.TestDecl():
+            _test(c, node)
+        case n.ConstDecl():
+            _constant(c, node)
+        case n.RecordDecl(fields=fields) | n.ErrorDecl(fields=fields):
+            _defaults(c, fields)
+        case n.EnumDecl(variants=variants):
+            for variant in variants:
+                _defaults(c, variant.fields)
+        case _:
+            pass
 
 
 def _code(c: Checker, body: Body, block: n.Block, parameters: tuple[n.Parameter, ...], *, key: bool = False) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from ael.check.packs import ALONE, Packs, absent, pack_of, private, resolve
 from ael.check.suggest import nearest
@@ -16,7 +16,7 @@ from ael.project.pack import OPTIONAL_PACKAGES, Pack, find_root, load_pack, repo
 from ael.project.shipped import shipped
 from ael.project.shown import shown
 from ael.project.texts import read_texts
-from ael.source import Source, SourceError, Span, read
+from ael.source import Source, SourceError, Span, is_file, read
 from ael.syntax import nodes as n
 from ael.syntax.parse import parse_module
 from ael.types.pin import FILE as LOCK_FILE
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from ael.project.bring import Brought
 
 __all__ = ["MAX_MODULES", "Project", "entry_file", "load_packs", "load_project", "module_name", "shown"]
+
+Parse: TypeAlias = Callable[[Source, Bag], n.Module]
 
 MAX_MODULES = 2_000
 """Modules of one program; more are refused."""
@@ -61,10 +63,10 @@ def entry_file(path: Path) -> Path:
     return path / "main.ael" if path.is_dir() else path
 
 
-def load_project(path: Path, bag: Bag, others: Sequence[Path] = ()) -> Project | None:
+def load_project(path: Path, bag: Bag, others: Sequence[Path] = (), parse: Parse = parse_module) -> Project | None:
     """Parse the program that starts at `path`, and `others`, modules of the same pack that it may not use itself.
 
-    Problems go to the bag; None when the first file cannot be read at all.
+    Problems go to the bag; None when the first file cannot be read at all. `parse` makes the trees of modules.
     """
     file = entry_file(path)
     try:
@@ -79,7 +81,7 @@ def load_project(path: Path, bag: Bag, others: Sequence[Path] = ()) -> Project |
     root = pack_root or (library if folder.is_relative_to(library) else folder)
     main = module_name(file.resolve(), root)
     packs, facts = _bring(pack, bag)
-    loader = _Loader(root, bag, pack, packs, facts)
+    loader = _Loader(root, bag, pack, packs, facts, parse)
     loader.begin(main, source)
     for other in others:
         loader.module(other)
@@ -124,7 +126,8 @@ def module_name(file: Path, root: Path) -> str:
 
 
 class _Loader:
-    def __init__(self, root: Path, bag: Bag, pack: Pack | None, packs: Mapping[str, Brought], facts: Packs) -> None:
+    def __init__(self, root: Path, bag: Bag, pack: Pack | None, packs: Mapping[str, Brought], facts: Packs, parse: Parse) -> None:
+        self.parse = parse
         self.root = root.resolve()
         self.bag = bag
         self.pack = pack
@@ -147,7 +150,7 @@ class _Loader:
         self.follow()
 
     def add(self, name: str, source: Source) -> None:
-        self.modules[name] = parse_module(source, self.bag)
+        self.modules[name] = self.parse(source, self.bag)
         self._open.append(name)
 
     def module(self, file: Path) -> None:
@@ -197,7 +200,7 @@ class _Loader:
         if name is not None and name in self.modules:
             return
         file = None if name is None or pack_of(self.facts, name) else self._file(name)
-        if name is None or file is None or not file.is_file():
+        if name is None or file is None or not is_file(file):
             self._missing(module.source, use, own)
             return
         if not name.startswith("std/") and self._elsewhere(file):

@@ -9,7 +9,7 @@ from pathlib import Path
 from ael.check.suggest import nearest
 from ael.data import dataclass
 from ael.diagnostics.diagnostic import Bag, Edit, Fix, Label, Place
-from ael.source import Source, SourceError, Span, read
+from ael.source import Source, SourceError, Span, is_file, read
 from ael.syntax import nodes as n
 from ael.syntax.parse import parse_pack
 from ael.types.version import Requirement, Version, VersionError, parse_requirement, parse_version
@@ -68,7 +68,7 @@ class Pack:
 def find_root(start: Path) -> Path | None:
     """The nearest folder at or above `start` that holds a `pack.ael`."""
     for folder in (start, *start.parents):
-        if (folder / FILE).is_file():
+        if is_file(folder / FILE):
             return folder
     return None
 

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from ael.check.instructions import file_path
 from ael.diagnostics.diagnostic import Bag
 from ael.project.pack import find_root
-from ael.source import Source, SourceError, read
+from ael.source import Source, SourceError, is_file, read
 from ael.syntax import nodes as n
 
 MAX_BYTES = 64 * 1024
@@ -59,7 +59,7 @@ def _read(path: str, folder: Path) -> tuple[Source | None, str]:
     file = (folder / path).resolve()
     if not file.is_relative_to(home):
         return None, f"`{path}` leads out of the pack"
-    if not file.is_file():
+    if not is_file(file):
         return None, f"there is no file `{path}`"
     try:
         source = read(file, path)

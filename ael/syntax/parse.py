@@ -48,7 +48,7 @@ def parse_expression(source: Source, bag: Bag) -> n.Expr | None:
         if not bag.errors:
             context.problem("AEL0101", "expected an expression", 0, len(source.text))
         return None
-    expression: n.Expr | None = _parse_piece(context, tokens.pieces[0], STARTS["expression"])
+    expression: n.Expr | None = parse_piece(context, tokens.pieces[0], STARTS["expression"])
     return None if bag.errors else expression
 
 
@@ -58,22 +58,23 @@ def _parse(source: Source, bag: Bag, kind: FileKind) -> n.Module:
     start = STARTS[kind]
     declarations = []
     for piece in tokens.pieces:
-        made = _parse_piece(context, piece, start)
+        made = parse_piece(context, piece, start)
         if made is not None:
             declarations.append(made)
     doc = None
     if tokens.module_doc is not None:
         text, span = tokens.module_doc
         doc = make_doc(span.start, span.end, text)
-    return make_module(0, len(source.text), source, doc, tuple(declarations), _comments(tokens))
+    return make_module(0, len(source.text), source, doc, tuple(declarations), comments_of(tokens))
 
 
-def _comments(tokens: Tokens) -> tuple[n.Comment, ...]:
+def comments_of(tokens: Tokens) -> tuple[n.Comment, ...]:
+    """The comments of a file, in source order."""
     text = tokens.source.text
     return tuple(make_comment(c.start, c.end, text[c.start : c.end], c.trailing) for c in sorted(tokens.comments))
 
 
-def _parse_piece(context: Context, piece: Piece, start: int) -> Any:
+def parse_piece(context: Context, piece: Piece, start: int) -> Any:
     """The tree of one declaration, None when it was reported."""
     if not piece.sound:
         return None
