@@ -20,9 +20,9 @@ NOTHING_KNOWN = Symbol("unknown", "")
 """What a name means after a mistake that was reported where it was made."""
 
 
-def link(collected: Collected, bag: Bag) -> None:
-    """Bring what is imported into every module scope."""
-    for scope in collected.modules.values():
+def link(collected: Collected, bag: Bag, scopes: Iterable[ModuleScope] | None = None) -> None:
+    """Bring what is imported into every module scope, or into some."""
+    for scope in collected.modules.values() if scopes is None else scopes:
         for node in scope.tree.declarations:
             if isinstance(node, n.Use):
                 _use(node, scope, collected, bag)

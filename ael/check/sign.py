@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from ael.check.collect import Collected, ModuleScope, Symbol
 from ael.check.constant import FAILED
 from ael.check.declare import unique
@@ -37,9 +39,11 @@ class Signer:
         self.definer = definer
         self.bag = bag
 
-    def sign_all(self) -> None:
-        """Fill `collected.signatures`, and the `written` tables with the types of parameters and results."""
+    def sign_all(self, keys: Collection[str] | None = None) -> None:
+        """Fill `collected.signatures`, and the `written` tables with the types of parameters and results; of some symbols, or of all."""
         for key, symbol in list(self.collected.symbols.items()):
+            if keys is not None and key not in keys:
+                continue
             scope = self.collected.modules.get(symbol.module)
             if scope is None:
                 continue
