@@ -21,6 +21,7 @@ from ael.hosting.models import bind_model, bind_models, model_name, prices_of, s
 from ael.hosting.runs import open_runs
 from ael.hosting.secrets import NoSecrets, Secrets
 from ael.journal.durable import DurableStore
+from ael.journal.store import JournalStore
 from ael.lower.lower import lower
 from ael.lower.unit import CompiledUnit
 from ael.models.preview import Unbound
@@ -32,6 +33,7 @@ from ael.project.program import Opened
 from ael.project.reach import inside, models_of, reachable
 from ael.run.bindings import Bindings, BoundModel
 from ael.run.clock import SystemClock
+from ael.run.desk import Desk
 from ael.run.engine import Engine
 from ael.run.permission import Layer
 from ael.run.placement import Placement
@@ -102,7 +104,10 @@ def open_host(
     *,
     approver: Approver | None = None,
     sinks: Sequence[Sink] = (),
-    script: Callable[[str, Sequence[object]], ModelProvider | None] | None = None,
+    desk: Desk | None = None,
+    unit: CompiledUnit | None = None,
+    clock: Clock | None = None,
+    journal: JournalStore | None = None,
     models: Mapping[str, BoundModel] | None = None,
     servers: Mapping[str, RemoteServer] | None = None,
     functions: Mapping[str, Callable[..., object]] | None = None,
@@ -117,7 +122,8 @@ def open_host(
 ) -> Host:
     """Bind everything that `entry` (one, several, or None: the whole program) can reach.
 
-    `models` and `servers` replace those of the deployment (tests do that), `script` makes a provider of a `script` statement.
+    `models` and `servers` replace those of the deployment (tests do that); `desk`, `clock` and `journal` are those of a test,
+    `unit` the program as it was compiled before.
     `functions` are the bodies of `extern` tools in place of what these name, `operations` those of services that the host provides. `also`
     names secrets that are read although no binding needs them. `durable`: runs are kept where the deployment says. `exports`: traces are
     sent where it says (None: of durable runs); `otel`: also where OpenTelemetry's variables say. `peers`: the sockets of placements whose
@@ -125,7 +131,7 @@ def open_host(
     Raises `HostError`. Nothing is sent and no file is written yet.
     """
     program, deployment = opened.program, opened.deployment
-    unit = lower(program)
+    unit = unit or lower(program)
     elsewhere = {*deployment.placements, *(name.rpartition(".")[0] for name in operations or {})}
     if entry is None:
         names = here = frozenset(program.declarations) | frozenset(program.tools)
@@ -143,7 +149,7 @@ def open_host(
     own_models = tenants_own(opened, bound, secrets) if models is None and deployment.owned_secrets else {}
     own_stores = {name: _store(deployment, name) for name in program.stores} if stores is None else {}
     kept_in = {**(stores or {}), **own_stores}
-    clock = SystemClock()
+    clock = clock or SystemClock()
     natives, kept = _natives(opened, names, secrets, clock)
     store = open_runs(deployment, secrets, warnings) if durable else None
     exporting = otel or (durable if exports is None else exports)
@@ -175,7 +181,8 @@ def open_host(
         limits=deployment.limits,
         clock=clock,
         sinks=(*sinks, *exporters, *own_sinks),
-        script=script,
+        desk=desk,
+        journal=journal,
     )
     opened_models = [*(model.provider for model in bound.values()), *own_models.values()]
     providers = list({id(provider): provider for provider in opened_models}.values())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ael.check.builtin import EFFECT_SIGNATURES, FUNCTIONS, METHODS, RECEIVERS, TEST_FUNCTIONS
+from ael.check.builtin import EFFECT_SIGNATURES, FUNCTIONS, METHODS, RECEIVERS, TEST_EFFECTS, TEST_FUNCTIONS
 from ael.check.checker import DISCARD, UNKNOWN, Checker
 from ael.check.collect import Kind, Symbol
 from ael.check.constant import FAILED, exact
@@ -104,7 +104,7 @@ def reference(c: Checker, node: n.Reference, expected: Type | None) -> Type:
 
 def _unknown_name(c: Checker, node: n.Reference) -> Type:
     text = node.name.text
-    if text in FUNCTIONS or text in EFFECT_SIGNATURES or (c.in_test and text in TEST_FUNCTIONS):
+    if text in FUNCTIONS or text in EFFECT_SIGNATURES or (c.in_test and (text in TEST_FUNCTIONS or text in TEST_EFFECTS)):
         c.report("AEL0213", f"`{text}` is a function of the language: call it, `{text}(…)`", node.span)
         return UNKNOWN
     if text == "output":

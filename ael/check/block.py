@@ -8,14 +8,15 @@ from ael.check.compensate import compensate
 from ael.check.failure import fail
 from ael.check.kind import STRING, has_null, plain
 from ael.check.loop import for_, jump_out, while_
-from ael.check.module import report_unknown, seen, visible
+from ael.check.module import seen
 from ael.check.narrow import facts, forget, untouched
-from ael.check.program import Local, Meaning
+from ael.check.program import Local
 from ael.check.suggest import did_you_mean
+from ael.check.test_call import script
 from ael.diagnostics.diagnostic import Label
 from ael.syntax import nodes as n
 from ael.types.text import show
-from ael.types.type import FunctionType, ListType, MapType, Named, Never, NullType, Type, UnionType, Unknown
+from ael.types.type import FunctionType, ListType, MapType, Never, NullType, Type, UnionType, Unknown
 
 
 def block(c: Checker, node: n.Block, expected: Type | None) -> Type:
@@ -119,7 +120,7 @@ def _statement(c: Checker, node: n.Statement) -> bool:
                 c.narrowed = {**c.narrowed, **when_true}
             return False
         case n.Script():
-            _script(c, node)
+            script(c, node)
             return False
         case n.Compensate():
             compensate(c, node, follows=True)
@@ -279,24 +280,6 @@ def _return(c: Checker, node: n.Return) -> None:
         outer, c.origin = c.origin, (body.result, "", written.span) if isinstance(written, n.Node) else None
         c.check(node.value, body.result, " to return")
         c.origin = outer
-
-
-def _script(c: Checker, node: n.Script) -> None:
-    if not c.in_test:
-        c.report("AEL0323", "`script` has a meaning only in a `test`", node.span)
-    symbol = c.find(node.model)
-    if symbol is None:
-        known = visible(c.module, "model")
-        report_unknown(c.collected, c.module, node.model.parts[0], "model", "AEL0202", c.bag, known, frozenset({"model"}))
-    elif symbol.kind == "model":
-        c.tables.resolved[node.model] = Meaning("model", symbol.name)
-    elif symbol.kind == "tool" and not isinstance(symbol.node, n.ToolDecl):
-        # What is of an MCP server: a test says what the server answers, since none is there.
-        c.tables.resolved[node.model] = Meaning("tool", symbol.name)
-    elif symbol.kind != "unknown":
-        what = "no model and nothing of an MCP server"
-        c.report("AEL0213", f"`{node.model.text}` is {what}, so it has no script", node.model.span)
-    c.check(node.turns, ListType(Named("Turn")), " as the turns of a script")
 
 
 # --- if ------------------------------------------------------------------------------------------------------------------

@@ -227,5 +227,54 @@ TEST_FUNCTIONS: dict[str, Builtin] = {
     "unavailable": _b("unavailable", {"message": S}, TURN, optional_from=0),
     "refused": _b("refused", {"message": S}, TURN, optional_from=0),
     "cut": _b("cut", {"text": S}, TURN, optional_from=0),
+    "fails": _b("fails", {"error": U}, TURN),
+    "timeout": _b("timeout", {}, TURN),
+    "uncertain": _b("uncertain", {}, TURN),
+    "denied": _b("denied", {"message": S}, TURN, optional_from=0),
 }
-"""What a scripted model answers; only in tests. `calls(tool)` stands beside them, since its argument is no value."""
+"""What something scripted answers; only in tests."""
+
+TEST_EFFECTS: dict[str, Builtin] = {
+    "advance": _b("advance", {"by": DUR}, UNIT),
+    "snapshot": _b("snapshot", {"name": S, "value": U}, UNIT),
+    "spent_steps": _b("spent_steps", {}, I),
+    "spent_tokens": _b("spent_tokens", {}, I),
+    "spent_calls": _b("spent_calls", {}, I),
+}
+"""What a test does with its clock and its snapshots, and what its run has used."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A function of tests whose first argument is a name. `does`: how a message about a wrong name goes on; `wanted` what stands there;
+    `more` further parameters, all optional; `arguments`: those of what is named may follow."""
+
+    does: str
+    wanted: str
+    kinds: frozenset[str]
+    result: Type = UNIT
+    more: tuple[tuple[str, Type], ...] = ()
+    arguments: bool = False
+
+
+_CALLED = frozenset({"tool", "operation"})
+_ACTS = "a tool or an operation"
+_DIES = "happens in a call of a tool, an operation or a store"
+_ASKED = Target("is about a tool that asks for an approval", "a tool", frozenset({"tool"}), more=(("reason", S),))
+
+TEST_TARGETS: dict[str, Target] = {
+    "calls": Target(
+        "counts how often a tool, a node or an operation ran",
+        f"{_ACTS}, or a node",
+        _CALLED | {"node", "agent"},
+        I,
+        arguments=True,
+    ),
+    "refusals": Target("counts how often a model's call of a tool was refused", "a tool", frozenset({"tool"}), I),
+    "crash_during": Target(_DIES, _ACTS, _CALLED, more=(("call", I),)),
+    "crash_after": Target(_DIES, _ACTS, _CALLED, more=(("call", I),)),
+    "decline": _ASKED,
+    "unanswered": replace(_ASKED, more=()),
+    "withhold": Target("is about a permission", "a permission", frozenset({"permission"})),
+}
+"""Those whose first argument is no value."""

@@ -5,18 +5,19 @@ from __future__ import annotations
 from ael.check.access import may_be_null, no_function, no_member, no_operation, no_server_member, no_variant, symbol_of
 from ael.check.arguments import Wanted, assign, check_all, check_open, finish, look_at_all, wanted_of
 from ael.check.bounds import bounded
-from ael.check.builtin import EFFECT_SIGNATURES, FUNCTIONS, TEST_FUNCTIONS, Builtin
+from ael.check.builtin import EFFECT_SIGNATURES, FUNCTIONS, TEST_EFFECTS, TEST_FUNCTIONS, TEST_TARGETS, Builtin
 from ael.check.checker import DISCARD, UNKNOWN, Checker
 from ael.check.collect import Kind, Symbol
 from ael.check.failure import can_fail
 from ael.check.generic import Bindings, opened
-from ael.check.kind import INT, plain, without_null
+from ael.check.kind import plain, without_null
 from ael.check.method import method, ordinary
-from ael.check.module import kind_text, member, report_unknown, seen, server_member, visible
+from ael.check.module import kind_text, member, report_unknown, server_member, visible
 from ael.check.natives import find_native
 from ael.check.passing import failing_with
 from ael.check.program import CallInfo, Meaning
 from ael.check.suggest import did_you_mean
+from ael.check.test_call import test_call
 from ael.check.types import BUILT_IN
 from ael.source import Span
 from ael.syntax import nodes as n
@@ -64,8 +65,8 @@ def _by_name(c: Checker, node: n.Call, callee: n.Reference, expected: Type | Non
         return _language(c, node, FUNCTIONS[text], "builtin", expected)
     if (native := find_native(text, c.module.name)) is not None:
         return _language(c, node, native, "builtin", expected)
-    if text == "calls" or text in TEST_FUNCTIONS:
-        return _in_test(c, node, text, expected)
+    if text in TEST_TARGETS or text in TEST_FUNCTIONS or text in TEST_EFFECTS:
+        return test_call(c, node, text, expected)
     if text in ("setting", "secret"):
         look_at_all(c, node)
         c.report(
@@ -319,40 +320,6 @@ def _check(c: Checker, node: n.Call, type: Type) -> Type:
 def _language(c: Checker, node: n.Call, builtin: Builtin, kind: str, expected: Type | None) -> Type:
     c.tables.resolved[node.callee] = Meaning("builtin", builtin.name)
     return ordinary(c, node, builtin, kind, {}, f"`{builtin.name.rpartition('.')[2]}`", expected)
-
-
-def _in_test(c: Checker, node: n.Call, text: str, expected: Type | None) -> Type:
-    if not c.in_test:
-        if text != "calls":
-            look_at_all(c, node)
-        c.report("AEL0323", f"`{text}` has a meaning only in a `test`", node.span)
-        return UNKNOWN
-    if text != "calls":
-        return _language(c, node, TEST_FUNCTIONS[text], "builtin", expected)
-    c.tables.resolved[node.callee] = Meaning("builtin", "calls")
-    arguments, fine = assign(c, node, "`calls`", [Wanted("tool", UNKNOWN, True)])
-    c.tables.calls[node] = CallInfo("builtin", "calls", arguments)
-    target = arguments[0] if arguments else None
-    if not fine or target is None:
-        return INT
-    symbol = symbol_of(c, target)
-    if symbol is None:
-        if isinstance(target, n.Reference) and seen(c.module, target.name.text) is None:
-            known = visible(c.module, "tool", "node", "agent")
-            report_unknown(
-                c.collected, c.module, target.name, "tool", "AEL0202", c.bag, known, frozenset({"tool", "node", "agent"})
-            )
-        else:
-            c.report("AEL0213", "`calls` counts how often a tool, a node or an operation ran", target.span)
-        return INT
-    if symbol.kind == "operation":
-        c.tables.resolved[target] = Meaning("service", symbol.name)
-    elif symbol.kind not in ("tool", "node", "unknown", "agent"):
-        c.report(
-            "AEL0213", f"`calls` counts how often a tool, a node or an operation ran; this is {kind_text(symbol)}", target.span
-        )
-    c.types[target] = UNKNOWN
-    return INT
 
 
 # --- function values -----------------------------------------------------------------------------------------------------

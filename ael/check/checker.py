@@ -19,6 +19,7 @@ from ael.check.kind import BOOL, has_null, loose, vague, without_null
 from ael.check.module import find
 from ael.check.passing import failing_with, failures_in
 from ael.check.program import Local
+from ael.check.scripted import Scripted
 from ael.check.types import BUILT_IN
 from ael.data import dataclass, field
 from ael.diagnostics.diagnostic import Bag, Edit, Fix, Label, Place, Severity
@@ -91,6 +92,8 @@ class Checker:
         self.narrowed: dict[Path, Type] = {}
         self.assigned: set[object] = set()
         self.in_test = False
+        self.scripted: Scripted | None = None
+        """What the turns that are looked at answer for."""
         self.has_key = False
         """Whether `call.key` has a meaning: in the body of a tool or of a provider's function."""
         self.branch: n.Node | None = None

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
 from ael.check.basis import Context
+from ael.check.builtin import TEST_EFFECTS, TEST_TARGETS
 from ael.check.collect import ModuleScope, Symbol
 from ael.check.program import CallInfo, Meaning
 from ael.data import dataclass, field
@@ -28,7 +29,7 @@ _REPEATS = {Repeat.PURE: 0, Repeat.IDEMPOTENT: IDEMPOTENT, Repeat.RECONCILE: REC
 STORE_WRITES = frozenset({"put", "swap", "remove"})
 STORE_OPERATIONS = frozenset({"get", "put", "swap", "remove", "entries", "page", "has"})
 _BUILTIN_EFFECTS = frozenset(EFFECTS.values())
-_FRAME_FUNCTIONS = frozenset({"release", "calls", "script"})
+_FRAME_FUNCTIONS = frozenset({"release", "script", *TEST_TARGETS, *TEST_EFFECTS})
 """Built-in functions that reach the run through the frame (the trace, the test's record)."""
 
 

@@ -14,7 +14,8 @@ from ael.cli.progress import clean
 from ael.cli.report import report, use_colour
 from ael.diagnostics.diagnostic import Bag
 from ael.project.program import programs
-from ael.testing.runner import TestResult, junit, run_tests
+from ael.testing.junit import junit
+from ael.testing.runner import TestResult, run_tests
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

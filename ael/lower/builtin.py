@@ -10,6 +10,7 @@ import ast
 from collections.abc import Callable
 from decimal import Decimal
 
+from ael.check.builtin import TEST_EFFECTS, TEST_FUNCTIONS, TEST_TARGETS
 from ael.check.program import CallInfo, Meaning
 from ael.lower import build, names
 from ael.lower.closure import comprehension, function_argument, inline, iterable
@@ -17,9 +18,7 @@ from ael.lower.convention import call_acts
 from ael.lower.number import is_decimal, is_float
 from ael.lower.scope import Builder
 from ael.syntax import nodes as n
-from ael.types.type import DecimalType, DurationType, FloatType, ListType
-
-_TURNS = {"final": "final", "text": "text", "cut": "cut", "refused": "refused", "unavailable": "unavailable", "call": "call"}
+from ael.types.type import DecimalType, DurationType, FloatType, ListType, Named
 
 _HIGHER = frozenset(
     {f"list.{own}" for own in ["map", "filter", "find", "any", "all", "count", "fold", "sort_by", "flat_map", "group_by"]}
@@ -34,13 +33,15 @@ def call(b: Builder, e: n.Call, info: CallInfo) -> ast.expr:
     match info.name:
         case "release":
             return _release(b, given)
-        case "calls":
-            return _calls(b, e)
+        case name if name in TEST_TARGETS or name in TEST_EFFECTS:
+            return _of_test(b, e, info)
         case "json":
             (value,) = b.values(given)
             return build.call("to_json", value)
-        case name if name in _TURNS:
-            return build.call(f"turn_{_TURNS[name]}", *b.values(given))
+        case "fails":
+            return _fails(b, given)
+        case name if name in TEST_FUNCTIONS:
+            return build.call(f"turn_{name}", *b.values(given))
     if info.name.startswith("native."):
         return build.call(b.program.native(info.name), *b.values(given))
     if info.name in _HIGHER:
@@ -155,7 +156,29 @@ def _release(b: Builder, given: list[n.Expr]) -> ast.expr:
     return build.method(names.FRAME, "release", b.site(), *values)
 
 
-def _calls(b: Builder, e: n.Call) -> ast.expr:
-    what = b.tables.resolved.get(e.arguments[0].value)
-    assert isinstance(what, Meaning)
-    return build.method(names.FRAME, "calls", build.const(what.name))
+def _fails(b: Builder, given: list[n.Expr]) -> ast.expr:
+    """The error by its name and its fields."""
+    type = b.type(given[0])
+    name = type.name if isinstance(type, Named) else ""
+    return build.call("turn_fails", build.const(name), *b.values(given))
+
+
+def _of_test(b: Builder, e: n.Call, info: CallInfo) -> ast.expr:
+    """What a test does through its frame: `target` is the name that it begins with; the arguments by their names."""
+    target, given = "", info.arguments
+    if info.name in TEST_TARGETS:
+        what = b.tables.resolved.get(e.arguments[0].value)
+        assert isinstance(what, Meaning)
+        target, given = what.name, given[1:]
+        if TEST_TARGETS[info.name].arguments:
+            words = [a.name.text for a in e.arguments[1:] if a.name is not None]
+        else:
+            words = [name for name, _ in TEST_TARGETS[info.name].more]
+    else:
+        words = list(TEST_EFFECTS[info.name].names)
+    named = [(word, value) for word, value in zip(words, given, strict=True) if value is not None]
+    values = b.values([value for _, value in named])
+    keys: list[ast.expr | None] = [build.const(word) for word, _ in named]
+    site = b.site()
+    made = build.method(names.FRAME, "test", site, build.const(info.name), build.const(target), ast.Dict(keys, values))
+    return ast.Await(made)

@@ -138,4 +138,4 @@ def _script(b: Builder, model: n.Path, turns: n.Expr) -> None:
     what = b.tables.resolved.get(model)
     name = what.name if what is not None else model.text
     given = b.value(turns)
-    b.emit(ast.Expr(ast.Await(build.method(names.FRAME, "script", build.const(name), given))))
+    b.emit(ast.Expr(ast.Await(build.method(names.FRAME, "script", b.site(), build.const(name), given))))

@@ -59,11 +59,11 @@ class Frame(Protocol):
     def release(self, site: int, value: object, reason: str) -> object:
         """`release(x, "why")`: recorded in the trace, gives `x`."""
 
-    async def script(self, model: str, turns: Sequence[object]) -> None:
+    async def script(self, site: int, name: str, turns: Sequence[object]) -> None:
         """`script model [ … ]` in a test."""
 
-    def calls(self, target: str) -> int:
-        """`calls(tool)` in a test: how often it ran."""
+    async def test(self, site: int, what: str, target: str, given: Mapping[str, object]) -> object:
+        """`calls(tool, id: "A-1")` in a test, and everything else that a test does with its run: `target` is the name it begins with."""
 
 
 @dataclass(frozen=True, slots=True)

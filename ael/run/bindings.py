@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import getpass
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cache
 
 from ael.data import dataclass, field
@@ -15,6 +15,7 @@ from ael.project.serving import CallerBinding
 from ael.project.tenants import TenantBinding
 from ael.run.budget import Account
 from ael.run.clock import SystemClock
+from ael.run.desk import Desk
 from ael.run.events import Event
 from ael.run.handed import Handed
 from ael.run.permission import Layer
@@ -44,7 +45,7 @@ class Bindings:
     gets a `CallContext` there. `operations`: operation -> the same, for a service that the host itself provides. `provides`: service ->
     the `provide` that serves it, where there is more than one; `placements`: service, node or edge (`ael.types.agent.pair`) -> where it
     runs, if not in the process; `here`: the edges whose visits stay in the process although their node runs elsewhere.
-    `script`: how a test's `script model [ … ]` becomes a provider; None for the script of an MCP tool, which is with its server.
+    `desk`: who stands beside the runs of a test, None for all others.
     `approval_timeout`: seconds that a person has for a decision, None for as long as it takes. `parks_uncertain`: a run that can be
     parked waits for a person to say what became of a call whose outcome is unknown. `operator` is the deployment's allow-list, a layer of
     every run. `tenants` and `callers` are the deployment's: what they may do and spend holds for each run of theirs, and with any tenant
@@ -79,7 +80,7 @@ class Bindings:
     random: Callable[[], float] = random.random
     journal: JournalStore | None = None
     sinks: tuple[Sink, ...] = ()
-    script: Callable[[str, Sequence[object]], ModelProvider | None] | None = None
+    desk: Desk | None = None
 
 
 @cache

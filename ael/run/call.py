@@ -144,7 +144,9 @@ class CallPlan:
             step.sent = False
             self._given_up(scope, step, arguments, None, error)
             raise
-        run.calls[self.name] = run.calls.get(self.name, 0) + 1
+        desk = run.desk
+        if desk is not None:
+            desk.called(self.name, arguments)
         span = run.trace.begin(self.span, self.name, step.path, scope.span) if run.trace is not None else None
         try:
             if self.retry is None or self.repeat.can_be_uncertain:
@@ -179,6 +181,8 @@ class CallPlan:
         scope.note(step.path, taint)
         if span is not None:
             span.end("value", taint, {"arguments": arguments, "result": value}, key=step.key)
+        if desk is not None:
+            await desk.acted(run, self.name, recorded=True)
         return value, text
 
     async def _prepared(self, scope: Scope, step: Step) -> None:
@@ -291,7 +295,11 @@ class CallPlan:
         if watchdog is not None:
             watchdog.watch(limit, run)
         try:
-            value = await Within(self.body(inner, path, depth, step, arguments), limit)
+            desk = run.desk
+            scripted = None if desk is None else desk.body(self, path, step)
+            value = await Within(scripted or self.body(inner, path, depth, step, arguments), limit)
+            if desk is not None:
+                await desk.acted(run, self.name, recorded=False)
         except Expired as expired:
             if expired.deadline is not limit:
                 raise

@@ -200,6 +200,8 @@ class Calls:
             name = offered.name if offered is not None else call.name[:120]
             span = run.trace.begin("tool", name, path, scope.span)
             span.end("refused", scope.seen, None, check=int(refusal.check), reason=text[:300])
+        if run.desk is not None:
+            run.desk.refused(target)
         self._tell(path, call.name[:120], "refused", 0.0, text)
         return ToolAnswer(call, text, True)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
+from ael.run.desk import Desk
 from ael.run.parallel import branches, each
 from ael.run.scope import Scope
 from ael.types.fault import Failure, Fault, FaultKind, Uncertain
@@ -89,17 +90,17 @@ class RunFrame:
             span.end("value", self.scope.seen, {"value": value})
         return value
 
-    async def script(self, model: str, turns: Sequence[object]) -> None:
-        run = self.scope.run
-        make = run.world.bindings.script
-        if make is None:
-            raise Fault(FaultKind.CRASHED, "a script stands outside of a test")
-        provider = make(model, turns)
-        if provider is not None:
-            run.overrides[model] = provider
+    async def script(self, site: int, name: str, turns: Sequence[object]) -> None:
+        await self._desk().script(self.scope.run, self._at(site, "script"), name, turns)
 
-    def calls(self, target: str) -> int:
-        return self.scope.run.calls.get(target, 0)
+    async def test(self, site: int, what: str, target: str, given: Mapping[str, object]) -> object:
+        return await self._desk().act(self.scope.run, self._at(site, what), what, target, given)
+
+    def _desk(self) -> Desk:
+        desk = self.scope.run.desk
+        if desk is None:
+            raise Fault(FaultKind.CRASHED, "what belongs to tests stands outside of a test")
+        return desk
 
     def _at(self, site: int, name: str) -> str:
         visits = self._visits

@@ -78,7 +78,9 @@ class NodePlan:
         bounded = self.budget != _NO_BUDGET
         account = Account(self.holder, self.budget, scope.account, path) if bounded else scope.account
         deadline = Deadline(clock, self.seconds, self.holder, scope.deadline)
-        run.calls[self.name] = run.calls.get(self.name, 0) + 1
+        desk = run.desk
+        if desk is not None:
+            desk.visited(path, self, arguments)
         span = run.trace.begin(self.kind, self.short, path, scope.span) if run.trace is not None else None
         inner = Scope(
             run,
@@ -104,7 +106,8 @@ class NodePlan:
             try:
                 deadline.due()
                 plan = self.place(run, path) if run.journal.continued else self
-                work = plan.inside(inner, depth + _DEPTH, path, arguments)
+                scripted = None if desk is None else desk.inside(run, self, path)
+                work = scripted or plan.inside(inner, depth + _DEPTH, path, arguments)
                 value = await (work if deadline.when is None else Within(work, deadline))
                 run.checkpoint(deadline)
             except Expired as expired:

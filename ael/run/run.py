@@ -22,6 +22,7 @@ from ael.types.fault import Fault, FaultKind, Uncertain
 
 if TYPE_CHECKING:
     from ael.run.conversation import Talk
+    from ael.run.desk import Desk
     from ael.run.handed import Handed
     from ael.run.purse import Purse
     from ael.run.world import World
@@ -60,10 +61,10 @@ class Run:
         "arguments",
         "attached",
         "caller",
-        "calls",
         "cancelled",
         "clean",
         "deadline",
+        "desk",
         "draining",
         "entry",
         "followed",
@@ -125,7 +126,8 @@ class Run:
         self.cancelled: str | None = None
         self.active_before = journal.active
         self.overrides: dict[str, ModelProvider] = {}
-        self.calls: dict[str, int] = {}
+        self.desk: Desk | None = world.bindings.desk
+        """Who stands beside the run of a test."""
         self.attached: set[str] = set()
         self.uncertain: dict[tuple[str, str], str] = {}
         """The calls of which nobody knows what became: name and digest of the arguments, with the place of the first."""

@@ -1,39 +1,48 @@
-"""Running the `test` blocks of a program: scripted models and MCP servers, fresh stores, no key, no network."""
+"""Running the `test` blocks of a program: what is outside is scripted, stores are fresh, the clock is the test's; no key, no network."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 
-from ael.data import replace
+from ael.data import dataclass, replace
 from ael.host import Host, HostError, open_host
 from ael.hosting.models import bind_model
 from ael.hosting.secrets import NoSecrets
-from ael.lower.unit import CompiledTest
-from ael.models.script import Script, ScriptError, parse_script
+from ael.lower.lower import lower
+from ael.lower.unit import CompiledTest, CompiledUnit
+from ael.models.script import Script
 from ael.models.scripted import ScriptedProvider
 from ael.project.knowledge import KnowledgeBinding
 from ael.project.program import Opened
 from ael.run.bindings import BoundModel, Options
-from ael.run.human import NOBODY
 from ael.run.outcome import DeclaredError, Faulted, Outcome, Suspended, Unsettled, Value
-from ael.run.ports import ApprovalRequest, Decision, ModelProvider, Question
+from ael.run.run import Run
+from ael.testing.desk import TestDesk
 from ael.testing.folder import with_folder
 from ael.testing.servers import scripted_servers
-from ael.types.canonical import encode
-from ael.types.fault import Fault, FaultKind
+from ael.testing.snapshot import SnapshotError, SnapshotFile, Snapshots
+from ael.types.fault import FaultKind
+from ael.types.spec import BudgetSpec
 
 _NOT_ALLOWED = "std/http.NotAllowed"
 """What `std/http` and `std/web` fail with where an address may not be asked: in a test each of them."""
+TIMEOUT = 60.0
+"""Seconds of real time that a test may take."""
+_LONG = 100 * 365 * 86_400_000
+"""Milliseconds that the run of a test may take by its own clock, which it moves: as good as no limit. Nodes and tools keep theirs."""
+_CRASHES = 100
+"""Executions of the run of one test at most."""
 
 
 @dataclass(frozen=True)
 class TestResult:
-    """How one test ended; `problem` is None when it passed. `seconds` of wall time."""
+    """How one test ended; `problem` is None when it passed. `seconds` of wall time. `used` and `written`: names of the snapshots that it
+    compared, and the texts of those that are to be kept."""
 
     __test__ = False
 
@@ -43,53 +52,127 @@ class TestResult:
     line: int
     seconds: float
     problem: str | None
+    used: tuple[str, ...] = ()
+    written: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def id(self) -> str:
+        """`main.ael::title`."""
+        return f"{Path(self.file).as_posix()}::{self.name}"
 
 
-def run_tests(
-    opened: Opened, chosen: Callable[[str], bool] = lambda name: True, told: Callable[[TestResult], None] = lambda result: None
-) -> list[TestResult]:
-    """Run the tests whose title is `chosen`, one after the other; `told` hears of each as it ends."""
+@dataclass(frozen=True)
+class Settings:
+    """How tests are run. `timeout` in seconds of real time; `update`: snapshots are taken as they are now; `ci`: on a build machine, where
+    none is made (None: the environment says)."""
+
+    timeout: float = TIMEOUT
+    update: bool = False
+    ci: bool | None = None
+
+
+DEFAULT = Settings()
+
+
+def apart(opened: Opened) -> Opened:
+    """The program as tests see it: nothing of the deployment that reaches outside."""
     # Nobody is asked over the network: `std/http` and `std/web` refuse every host, as without a deployment.
     natives = {topic: bound for topic, bound in opened.deployment.natives.items() if topic not in ("http", "web")}
     natives["knowledge"] = KnowledgeBinding("memory")
-    apart = replace(opened.deployment, models={}, stores={}, natives=natives, hosts=frozenset(), tenants={})
-    opened = replace(opened, deployment=apart)
+    # A test calls the program's own providers, wherever a deployment places them.
+    inside = replace(
+        opened.deployment, models={}, stores={}, natives=natives, hosts=frozenset(), tenants={}, placements={}, here=frozenset()
+    )
+    return replace(opened, deployment=inside)
+
+
+def run_tests(
+    opened: Opened,
+    chosen: Callable[[str], bool] = lambda name: True,
+    told: Callable[[TestResult], None] = lambda result: None,
+    settings: Settings = DEFAULT,
+) -> list[TestResult]:
+    """Run the tests whose title is `chosen`, one after the other; `told` hears of each as it ends. No snapshot is written."""
+    inside = apart(opened)
+    unit: CompiledUnit | None = None
     results = []
     for index, test in enumerate(opened.program.tests):
         if chosen(test.name):
-            with with_folder(opened) as alone:
-                result = _one(alone, index)
+            unit = unit or lower(opened.program)
+            result = run_test(inside, index, unit, settings)
             told(result)
             results.append(result)
     return results
 
 
-def _one(opened: Opened, index: int) -> TestResult:
+def run_test(opened: Opened, index: int, unit: CompiledUnit, settings: Settings = DEFAULT) -> TestResult:
+    """Run one test of a program that is `apart`."""
     spec = opened.program.tests[index]
     source = opened.program.modules[spec.module].tree.source
     start = time.perf_counter()
     servers = scripted_servers(opened.program.tools)
-
-    def script(name: str, turns: Sequence[object]) -> ModelProvider | None:
-        tool = opened.program.tools.get(name)
-        if tool is None or tool.remote is None:
-            return _scripted(name, turns)
-        servers[tool.remote.server].script(tool, turns)
-        return None
-
+    snapshots: Snapshots | None = None
     try:
-        # A test calls the program's own providers, wherever a deployment places them.
-        here = replace(opened, deployment=replace(opened.deployment, placements={}, here=frozenset()))
-        host = open_host(here, models=_unscripted(opened), servers=servers, script=script, approver=_Approves())
-        problem = asyncio.run(_run(host, host.unit.tests[index]))
+        if source.path is not None:
+            snapshots = Snapshots(SnapshotFile(source.path, update=settings.update, ci=settings.ci), spec.name)
+        desk = TestDesk(opened.program.tools, servers, snapshots)
+        with with_folder(opened) as alone:
+            host = open_host(
+                alone,
+                models=_unscripted(alone),
+                servers=servers,
+                approver=desk,
+                desk=desk,
+                unit=unit,
+                clock=desk.clock,
+                journal=desk.journal,
+            )
+            problem = asyncio.run(_run(host, host.unit.tests[index], desk, settings.timeout))
     except HostError as error:
         problem = f"{error.message}"
-    return TestResult(spec.name, spec.module, source.name, spec.line, time.perf_counter() - start, problem)
+    except SnapshotError as error:
+        problem = str(error)
+    used: tuple[str, ...] = ()
+    written: tuple[tuple[str, str], ...] = ()
+    if snapshots is not None:
+        used = tuple(sorted(name for _, name in snapshots.file.used))
+        written = tuple(sorted((name, text) for (_, name), text in snapshots.file.written.items())) if problem is None else ()
+    return TestResult(spec.name, spec.module, source.name, spec.line, time.perf_counter() - start, problem, used, written)
 
 
-async def _run(host: Host, test: CompiledTest) -> str | None:
+async def _run(host: Host, test: CompiledTest, desk: TestDesk, timeout: float) -> str | None:
+    """Execute the test's run, and again over its journal after each crash that the test asks for."""
     async with host:
-        return problem_of(await host.engine.start_test(test, Options(caller="test")).outcome())
+        options = Options(caller="test", run="test", tenant_layer=desk.layer, budget=BudgetSpec(time=_LONG))
+        for _ in range(_CRASHES):
+            run = host.engine.start_test(test, options)
+            late = _Late(run, timeout)
+            try:
+                outcome = await run.outcome()
+            finally:
+                late.timer.cancel()
+            if late.over:
+                return f"took longer than {timeout:g} s"
+            if not desk.revive():
+                return problem_of(outcome)
+        return f"was crashed more than {_CRASHES} times"
+
+
+class _Late:
+    """Stops a run after so many seconds of real time, in pure code too."""
+
+    def __init__(self, run: Run, seconds: float) -> None:
+        self.over = False
+        self._run = run
+        self._loop = asyncio.get_running_loop()
+        self.timer = threading.Timer(seconds, self._stop)
+        self.timer.daemon = True
+        self.timer.start()
+
+    def _stop(self) -> None:
+        self.over = True
+        self._run.interrupt("the test took too long")
+        self._loop.call_soon_threadsafe(self._run.cancel, "the test took too long")
 
 
 def problem_of(outcome: Outcome) -> str | None:
@@ -110,14 +193,6 @@ def problem_of(outcome: Outcome) -> str | None:
             return f"waits for {waits[0].kind} at {waits[0].path}"
 
 
-def _scripted(model: str, turns: Sequence[object]) -> ModelProvider:
-    """The provider that a `script` statement makes."""
-    try:
-        return ScriptedProvider(parse_script(json.loads(encode(list(turns))), f"script {model.rpartition('.')[2]}"))
-    except ScriptError as error:
-        raise Fault(FaultKind.MALFORMED, str(error)) from None
-
-
 def _unscripted(opened: Opened) -> dict[str, BoundModel]:
     """Models that nothing was scripted for: asking one ends the test with a fault that says so. One that the program itself declares to be
     a connector of its own is that connector: a test calls the program's own code."""
@@ -129,33 +204,3 @@ def _unscripted(opened: Opened) -> dict[str, BoundModel]:
         else BoundModel(empty, spec.model or "script", {}, spec.fallback)
         for name, spec in opened.program.models.items()
     }
-
-
-class _Approves:
-    """Tests approve what they call, say yes to what they are asked, and take the first choice."""
-
-    async def decide(self, request: ApprovalRequest) -> Decision:
-        match request.question:
-            case Question(schema={"properties": {"answer": {"enum": [first, *_]}}}):
-                return Decision(True, "test", "", {"answer": first})
-            case Question(waits=True, schema={"properties": {"answer": {"type": "string"}}}):
-                return Decision(False, NOBODY, "in a test the answer is the first choice, and this question has no choices")
-            case _:
-                return Decision(True, "test")
-
-
-def junit(results: Iterable[TestResult]) -> str:
-    """The results as JUnit XML."""
-    from xml.etree.ElementTree import Element, SubElement, indent, tostring
-
-    found = list(results)
-    suite = Element("testsuite", name="ael", tests=str(len(found)), failures=str(sum(r.problem is not None for r in found)))
-    for result in found:
-        case = SubElement(
-            suite, "testcase", name=result.name, classname=result.module, file=Path(result.file).as_posix(),
-            line=str(result.line), time=f"{result.seconds:.3f}",
-        )  # fmt: skip
-        if result.problem is not None:
-            SubElement(case, "failure", message=result.problem.splitlines()[0]).text = result.problem
-    indent(suite)
-    return tostring(suite, encoding="unicode", xml_declaration=True) + "\n"

@@ -51,6 +51,7 @@ class World:
     calls: list[tuple[str, str, tuple[object, ...]]] = field(default_factory=list)
     """Path, target, arguments."""
     scripts: list[tuple[str, list[object]]] = field(default_factory=list)
+    tested: list[tuple[str, str, dict[str, object]]] = field(default_factory=list)
     released: list[tuple[object, str]] = field(default_factory=list)
     max_depth: int = 100
 
@@ -100,10 +101,11 @@ class FakeFrame:
         self.world.released.append((value, reason))
         return value
 
-    async def script(self, model: str, turns: Sequence[object]) -> None:
-        self.world.scripts.append((model, list(turns)))
+    async def script(self, site: int, name: str, turns: Sequence[object]) -> None:
+        self.world.scripts.append((name, list(turns)))
 
-    def calls(self, target: str) -> int:
+    async def test(self, site: int, what: str, target: str, given: Mapping[str, object]) -> object:
+        self.world.tested.append((what, target, dict(given)))
         return sum(name == target for _, name, _ in self.world.calls)
 
 

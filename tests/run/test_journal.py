@@ -13,6 +13,7 @@ from ael.journal.memory import MemoryJournal, MemoryRunJournal
 from ael.run.bindings import Options
 from ael.run.outcome import Value
 from ael.run.ports import Decision, ModelError, ModelErrorKind, Usage
+from ael.testing.desk import TestDesk
 from ael.types.fault import Failure, Fault, FaultKind, Uncertain
 from ael.types.signature import Repeat
 from ael.types.spec import ApprovalSpec, ModelSpec, RetrySpec
@@ -220,21 +221,16 @@ def test_an_empty_answer_where_a_result_is_due_is_told_so() -> None:
 
 
 def test_scripts_of_a_test_stand_in_for_models_and_their_fallbacks() -> None:
-    scripts = {
-        "main.fast": model(ModelError(ModelErrorKind.UNAVAILABLE, "down", retry_after=60)),
-        "main.cheap": model(said("cheap")),
-    }
-
     async def test(k: Any) -> object:
-        await k.script("main.fast", [])
-        await k.script("main.cheap", [])
-        assert await k.act(0, "main.answer", ("hello",)) == "cheap"
-        assert k.calls("main.look") == 0
+        await k.script(0, "main.fast", [{"error": "unavailable", "message": "down", "retry_after": 60}])
+        await k.script(1, "main.cheap", [{"text": "cheap"}])
+        assert await k.act(2, "main.answer", ("hello",)) == "cheap"
+        assert await k.test(3, "calls", "main.look", {}) == 0
         return None
 
     models = [ModelSpec("main.fast", None, None, fallback="main.cheap"), ModelSpec("main.cheap", None, "c")]
     made = unit(tools=[tool("look", Body("x"))], nodes=[node("answer", parameter("q"), tools=["look"])], models=models)
-    ready = engine(made, script=lambda name, turns: scripts[name])
+    ready = engine(made, desk=TestDesk({}, {}))
 
     async def whole() -> Any:
         return await ready.start_code("test", test).outcome()
@@ -242,7 +238,7 @@ def test_scripts_of_a_test_stand_in_for_models_and_their_fallbacks() -> None:
     assert isinstance(asyncio.run(whole()), Value)
 
     async def outside(k: Any) -> object:
-        await k.script("main.fast", [])
+        await k.script(0, "main.fast", [])
         return None
 
     assert fault_of(asyncio.run(_once(engine(made), outside))).kind is FaultKind.CRASHED

@@ -30,6 +30,8 @@ CODES: dict[str, str] = {
     "AEL0630": "an error that ends a node of one call",
     "AEL0631": "no such service",
     "AEL0632": "an endpoint or key in a program",
+    "AEL0633": "an answer that cannot be given",
+    "AEL0634": "an approval that nobody is asked for",
     "AEL0640": "not a skill",
     "AEL0641": "a skill that uses itself",
     "AEL0642": "a version of the wrong form",

@@ -40,6 +40,22 @@ def turn_cut(text: str = "") -> Turn:
     return {"stop": "cut", "text": text}
 
 
+def turn_fails(error: str, value: object) -> Turn:
+    return {"fails": error, "with": value}
+
+
+def turn_timeout() -> Turn:
+    return {"timeout": True}
+
+
+def turn_uncertain() -> Turn:
+    return {"uncertain": True}
+
+
+def turn_denied(message: str = "") -> Turn:
+    return {"denied": message}
+
+
 def shown(value: object) -> str:
     """A value as one line of JSON, cut where it is long; secrets stay closed."""
     try:
