@@ -115,8 +115,12 @@ class _Module:
 
     def _method(self, method: MethodContract, kind: _Kind) -> list[str]:
         signature = method.signature
-        scope = Scope([*TAKEN, *_OWN, *self._api.names.values()])
-        named = {one.wire: scope.take(one.name if one.name.isidentifier() else snake(one.name)) for one in signature.parameters}
+        taken = {*TAKEN, *_OWN, *self._api.names.values()}
+        scope = Scope(taken)
+        named: dict[str, str] = {}
+        for one in signature.parameters:
+            name = one.name if one.name.isidentifier() else snake(one.name)
+            named[one.wire] = scope.take(f"{name}_" if name in taken else name)
         required = [one for one in signature.parameters if one.required]
         others = [one for one in signature.parameters if not one.required]
         result = self._types.annotation(signature.result)

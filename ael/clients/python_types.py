@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import json
 import keyword
 from collections.abc import Iterable
@@ -36,7 +35,10 @@ from ael.types.type import (
 
 MODULES = ("ael", "dataclasses", "datetime", "decimal", "enum", "ssl", "typing")
 """What generated source imports: whole modules, so that a type of the program may be called `Decimal`."""
-TAKEN = frozenset({*dir(builtins), *keyword.kwlist, *keyword.softkwlist, *MODULES, "annotations"})
+TAKEN = frozenset(
+    {*keyword.kwlist, *MODULES, "annotations", "classmethod", "str", "int", "float", "bool", "bytes", "list", "dict"}
+)
+"""What a name in generated source must not be: it would stand for something else there."""
 _ENUM_OWN = frozenset({"mro", "name", "value"})
 _LEAVES: dict[type, str] = {
     StringType: "str",

@@ -12,7 +12,7 @@ export interface Faulted {
 /** The call may or may not have taken effect. Look there, under `key`, before it is done again: nothing was repeated. */
 export interface Uncertain { readonly outcome: "uncertain"; readonly key: string; readonly operation: string; readonly step: string; readonly run: string }
 /** What happens in a call, by name: `text`, `tool_started`, `turn_finished` and others, each with its data. */
-export interface Event { readonly event: string; readonly data: { readonly [name: string]: unknown } }
+export interface CallEvent { readonly event: string; readonly data: { readonly [name: string]: unknown } }
 
 /** An exact decimal number as text: `"12.50"`. */
 export type Decimal = string;
@@ -52,20 +52,20 @@ export interface CallOptions {
   /** The W3C `traceparent` that the run's trace belongs under. */
   readonly traceParent?: string;
   /** Hears each event of the run; what it throws changes nothing. */
-  readonly onEvent?: (event: Event) => void;
+  readonly onEvent?: (event: CallEvent) => void;
 }
 
-type Shape =
+type AelShape =
   | "any" | "string" | "integer" | "whole" | "number" | "boolean" | "null" | "unit" | "file"
-  | { readonly list: Shape } | { readonly map: Shape } | { readonly named: string } | { readonly is: string | number | boolean }
-  | { readonly any: readonly Shape[] } | { readonly record: readonly Field[] } | { readonly kind: string; readonly record: readonly Field[] };
-type Field = readonly [name: string, shape: Shape, required: boolean];
-interface Method {
-  readonly path: string; readonly name: string; readonly repeatable: boolean; readonly bare: boolean; readonly result: Shape;
+  | { readonly list: AelShape } | { readonly map: AelShape } | { readonly named: string } | { readonly is: string | number | boolean }
+  | { readonly any: readonly AelShape[] } | { readonly record: readonly AelField[] } | { readonly kind: string; readonly record: readonly AelField[] };
+type AelField = readonly [name: string, shape: AelShape, required: boolean];
+interface AelMethod {
+  readonly path: string; readonly name: string; readonly repeatable: boolean; readonly bare: boolean; readonly result: AelShape;
   readonly errors: { readonly [name: string]: string };
 }
-interface Ending { readonly [name: string]: unknown }
-interface Answer { readonly run: string; readonly result?: unknown; readonly ending?: Ending; readonly lost?: boolean; readonly again?: number }
+interface AelEnding { readonly [name: string]: unknown }
+interface AelAnswer { readonly run: string; readonly result?: unknown; readonly ending?: AelEnding; readonly lost?: boolean; readonly again?: number }
 
 const MAX_ANSWER = 16 * 1024 * 1024;
 const MAX_STREAM = 64 * 1024 * 1024;
@@ -80,9 +80,9 @@ const CODES: { readonly [status: number]: string } = {
   401: "unauthenticated", 403: "permission_denied", 404: "unimplemented", 413: "invalid_argument", 415: "unimplemented", 429: "resource_exhausted",
 };
 
-class Wrong extends Error {}
+class AelWrong extends Error {}
 
-class Caller {
+class AelCaller {
   readonly #origin: string;
   readonly #options: ClientOptions;
 
@@ -100,7 +100,7 @@ class Caller {
   }
 
   /** Calls, and calls again where that does no harm. Never rejects for what the network or the server does. */
-  async call(method: Method, given: unknown, options: CallOptions): Promise<never> {
+  async call(method: AelMethod, given: unknown, options: CallOptions): Promise<never> {
     const key = options.key ?? crypto.randomUUID();
     if (!/^[!-~]{1,512}$/.test(key)) throw new TypeError("a key has at most 512 visible ASCII characters");
     const until = Date.now() + (options.timeout ?? this.#options.timeout ?? 300_000);
@@ -115,7 +115,7 @@ class Caller {
     }
   }
 
-  async #once(method: Method, body: string, key: string, until: number, options: CallOptions): Promise<Answer> {
+  async #once(method: AelMethod, body: string, key: string, until: number, options: CallOptions): Promise<AelAnswer> {
     const left = until - Date.now();
     if (left <= 0) return { run: "", ending: fault("Timeout", "no time was left to ask") };
     const stop = new AbortController();
@@ -139,12 +139,12 @@ class Caller {
       const text = await whole(response, MAX_ANSWER);
       const run = response.headers.get("ael-run") ?? "";
       if (response.status === 200) {
-        if (kind !== "application/json") throw new Wrong("the answer is no JSON");
+        if (kind !== "application/json") throw new AelWrong("the answer is no JSON");
         return { run, result: read(text) };
       }
       return refused(method, response.status, text, run);
     } catch (problem) {
-      if (problem instanceof Wrong) return { run: "", ending: fault("Malformed", problem.message), lost: true, ...repeated(method) };
+      if (problem instanceof AelWrong) return { run: "", ending: fault("Malformed", problem.message), lost: true, ...repeated(method) };
       const code = (problem as { cause?: { code?: unknown } } | null)?.cause?.code;
       if (typeof code === "string" && NOTHING_SENT.has(code)) sent = false;
       if (stop.signal.aborted) {
@@ -159,10 +159,10 @@ class Caller {
     }
   }
 
-  async #followed(method: Method, response: Response, options: CallOptions): Promise<Answer> {
+  async #followed(method: AelMethod, response: Response, options: CallOptions): Promise<AelAnswer> {
     for await (const [name, text] of events(response)) {
-      const data = read(text) as Ending;
-      if (typeof data !== "object" || data === null) throw new Wrong("an event is no object");
+      const data = read(text) as AelEnding;
+      if (typeof data !== "object" || data === null) throw new AelWrong("an event is no object");
       if (name !== "end") {
         try {
           options.onEvent?.({ event: name, data });
@@ -172,32 +172,32 @@ class Caller {
       const run = typeof data["run"] === "string" ? data["run"] : "";
       if ("result" in data) return { run, result: data["result"] };
       const status = data["status"];
-      if (typeof status !== "number" || !("error" in data)) throw new Wrong("the end of the answer says nothing");
+      if (typeof status !== "number" || !("error" in data)) throw new AelWrong("the end of the answer says nothing");
       return refused(method, status, JSON.stringify(data["error"]), run);
     }
-    throw new Wrong("the stream of the answer has no end");
+    throw new AelWrong("the stream of the answer has no end");
   }
 }
 
-function repeated(method: Method): { again?: number } {
+function repeated(method: AelMethod): { again?: number } {
   return method.repeatable ? { again: 0 } : {};
 }
 
-function fault(kind: string, message: string): Ending {
+function fault(kind: string, message: string): AelEnding {
   return { outcome: "fault", kind, message, details: {} };
 }
 
 /** What an error of the protocol says: its ending, and whether the call may be sent again. */
-function refused(method: Method, status: number, text: string, run: string): Answer {
-  let said: Ending = {};
+function refused(method: AelMethod, status: number, text: string, run: string): AelAnswer {
+  let said: AelEnding = {};
   try {
     const found: unknown = read(text);
-    if (typeof found === "object" && found !== null) said = found as Ending;
+    if (typeof found === "object" && found !== null) said = found as AelEnding;
   } catch { /* no error of the protocol: the status says what it says */ }
-  const details = Array.isArray(said["details"]) ? (said["details"] as Ending[]) : [];
-  const own = details.find((one) => one?.["type"] === "ael.v1.Ending")?.["debug"] as Ending | undefined;
+  const details = Array.isArray(said["details"]) ? (said["details"] as AelEnding[]) : [];
+  const own = details.find((one) => one?.["type"] === "ael.v1.Ending")?.["debug"] as AelEnding | undefined;
   if (typeof own === "object" && own !== null && typeof own["outcome"] === "string") {
-    const more = own["details"] as Ending | undefined;
+    const more = own["details"] as AelEnding | undefined;
     const after = more?.["retry_after"];
     const again = own["kind"] === "Unavailable" && more?.["final"] !== true && (run === "" || method.repeatable);
     return { run, ending: own, ...(again ? { again: typeof after === "number" ? after * 1_000 : 0 } : {}) };
@@ -210,7 +210,7 @@ function refused(method: Method, status: number, text: string, run: string): Ans
 }
 
 /** How a call ended, as one of its outcomes. An answer that says nothing of what may not be repeated leaves it uncertain. */
-function ended(method: Method, key: string, answer: Answer): unknown {
+function ended(method: AelMethod, key: string, answer: AelAnswer): unknown {
   const { run, ending } = answer;
   const unread = (why: string): unknown =>
     method.repeatable
@@ -218,7 +218,7 @@ function ended(method: Method, key: string, answer: Answer): unknown {
       : { outcome: "uncertain", key, operation: method.name, step: "", run };
   if (ending === undefined) {
     try {
-      const crossed = answer.result as Ending | null;
+      const crossed = answer.result as AelEnding | null;
       const given = method.result === "unit" ? null : method.bare ? crossed : crossed?.["result"];
       return { outcome: "value", value: decoded(given, method.result, "$"), run };
     } catch (problem) {
@@ -246,9 +246,9 @@ function ended(method: Method, key: string, answer: Answer): unknown {
 }
 
 /** A value that is what its shape says, with nothing in it that was not declared. */
-function decoded(value: unknown, shape: Shape, at: string): unknown {
+function decoded(value: unknown, shape: AelShape, at: string): unknown {
   const wrong = (what: string): never => {
-    throw new Wrong(`at ${at}: ${what} was expected`);
+    throw new AelWrong(`at ${at}: ${what} was expected`);
   };
   if (typeof shape === "string") {
     switch (shape) {
@@ -261,7 +261,7 @@ function decoded(value: unknown, shape: Shape, at: string): unknown {
       case "whole": return typeof value === "bigint" ? value : Number.isSafeInteger(value) ? BigInt(value as number) : wrong("a whole number");
       case "boolean": return typeof value === "boolean" ? value : wrong("true or false");
       case "null": case "unit": return value === null || value === undefined ? null : wrong("null");
-      case "file": return typeof value === "object" && value !== null && typeof (value as Ending)["media"] === "string" ? value : wrong("a file");
+      case "file": return typeof value === "object" && value !== null && typeof (value as AelEnding)["media"] === "string" ? value : wrong("a file");
     }
   }
   if ("is" in shape) return value === shape.is ? value : wrong(JSON.stringify(shape.is));
@@ -306,7 +306,7 @@ function read(text: string): unknown {
   try {
     return JSON.parse(marked, (_, one: unknown) => (typeof one === "string" && one.startsWith(mark) ? BigInt(one.slice(mark.length)) : one));
   } catch {
-    throw new Wrong("the answer is no JSON");
+    throw new AelWrong("the answer is no JSON");
   }
 }
 
@@ -319,11 +319,11 @@ async function* pieces(response: Response, most: number): AsyncGenerator<string>
       const { done, value } = await reader.read();
       if (done) break;
       size += value.byteLength;
-      if (size > most) throw new Wrong("the answer is longer than allowed");
+      if (size > most) throw new AelWrong("the answer is longer than allowed");
       try {
         yield text.decode(value, { stream: true });
       } catch (problem) {
-        throw problem instanceof TypeError ? new Wrong("the answer is no UTF-8") : problem;
+        throw problem instanceof TypeError ? new AelWrong("the answer is no UTF-8") : problem;
       }
     }
   } finally {

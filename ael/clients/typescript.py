@@ -61,9 +61,9 @@ class _Module:
         lines = [
             *document(f"The operations of `{service.name}`.", ""),
             f"export class {service.name}Calls {{",
-            "  readonly #caller: Caller;",
+            "  readonly #caller: AelCaller;",
         ]
-        lines += ["", "  constructor(caller: Caller) {", "    this.#caller = caller;", "  }"]
+        lines += ["", "  constructor(caller: AelCaller) {", "    this.#caller = caller;", "  }"]
         return [*lines, *(line for method in service.methods for line in ("", *self._call(method))), "}", ""]
 
     def _whole(self) -> list[str]:
@@ -72,9 +72,13 @@ class _Module:
         scope = Scope([*(_camel(own(one)) for one in nodes.methods), "constructor"])
         attributes = {one.name: scope.take(one.name[:1].lower() + one.name[1:]) for one in self._api.services if one.name}
         lines = [*document(f"Calls of `{self._api.pack}`, which `ael serve` serves at `url`.", ""), f"export class {name} {{"]
-        lines += ["  readonly #caller: Caller;"]
+        lines += ["  readonly #caller: AelCaller;"]
         lines += [f"  readonly {own}: {service}Calls;" for service, own in attributes.items()]
-        lines += ["", "  constructor(url: string, options: ClientOptions = {}) {", "    this.#caller = new Caller(url, options);"]
+        lines += [
+            "",
+            "  constructor(url: string, options: ClientOptions = {}) {",
+            "    this.#caller = new AelCaller(url, options);",
+        ]
         lines += [f"    this.{own} = new {service}Calls(this.#caller);" for service, own in attributes.items()]
         lines.append("  }")
         return [*lines, *(line for method in nodes.methods for line in ("", *self._call(method))), "}", ""]
@@ -112,7 +116,7 @@ class _Module:
                     f"    result: {self._types.shape(result)}, errors: {{ {errors} }},",
                     "  },",
                 ]
-        return [*lines, "} as const satisfies { readonly [path: string]: Method };", ""]
+        return [*lines, "} as const satisfies { readonly [path: string]: AelMethod };", ""]
 
 
 def _camel(name: str) -> str:

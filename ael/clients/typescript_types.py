@@ -34,8 +34,8 @@ from ael.types.type import (
 )
 
 RUNTIME = (
-    "Value", "Failed", "Faulted", "Uncertain", "Event", "Decimal", "Timestamp", "CalendarDate", "Duration", "Bytes", "File", "Json",
-    "ClientOptions", "CallOptions", "Shape", "Field", "Method", "Ending", "Answer", "Wrong", "Caller",
+    "Value", "Failed", "Faulted", "Uncertain", "CallEvent", "Decimal", "Timestamp", "CalendarDate", "Duration", "Bytes", "File", "Json",
+    "ClientOptions", "CallOptions", "AelShape", "AelField", "AelMethod", "AelEnding", "AelAnswer", "AelWrong", "AelCaller",
 )  # fmt: skip
 """What `runtime.ts` declares."""
 GLOBALS = (
@@ -129,7 +129,7 @@ class TypeScriptTypes:
     def shapes(self) -> list[str]:
         """The table of the shapes of declared types."""
         rows = [f"  {key(self._api.names[name])}: {self._shape_of(one)}," for name, one in self._api.definitions.items()]
-        return ["const SHAPES: { readonly [name: string]: Shape } = {", *rows, "};", ""]
+        return ["const SHAPES: { readonly [name: string]: AelShape } = {", *rows, "};", ""]
 
     def field(self, one: FieldDef, *, given: bool) -> str:
         """A field, or a parameter."""

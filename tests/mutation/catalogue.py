@@ -2,75 +2,22 @@
 
 from __future__ import annotations
 
-from tests.mutation import (
-    again,
-    agents,
-    at_once,
-    connections,
-    connectors,
-    decoder,
-    durable,
-    edges,
-    embedding,
-    fleet,
-    information,
-    kept,
-    knowledge,
-    language,
-    library,
-    load,
-    loop,
-    packs,
-    placements,
-    progress,
-    provider,
-    queues,
-    reaching,
-    rpc,
-    sandbox,
-    secrets,
-    servers,
-    skills,
-    tenants,
-    texts,
-    whatif,
-    workspace,
-)
+from importlib import import_module
+from pkgutil import iter_modules
 
-KINDS = frozenset(f"K{number:02}" for number in (*range(1, 17), 18, 19, 21, 22, 23, *range(25, 51), 53))
-"""What the language and its run time so far have to exclude."""
+import tests.mutation as package
+from tests.mutation.mutation import Mutation
 
-MUTATIONS = (
-    *decoder.MUTATIONS,
-    *loop.MUTATIONS,
-    *provider.MUTATIONS,
-    *secrets.MUTATIONS,
-    *sandbox.MUTATIONS,
-    *workspace.MUTATIONS,
-    *skills.MUTATIONS,
-    *servers.MUTATIONS,
-    *connections.MUTATIONS,
-    *connectors.MUTATIONS,
-    *placements.MUTATIONS,
-    *load.MUTATIONS,
-    *rpc.MUTATIONS,
-    *at_once.MUTATIONS,
-    *packs.MUTATIONS,
-    *progress.MUTATIONS,
-    *edges.MUTATIONS,
-    *queues.MUTATIONS,
-    *reaching.MUTATIONS,
-    *texts.MUTATIONS,
-    *durable.MUTATIONS,
-    *fleet.MUTATIONS,
-    *again.MUTATIONS,
-    *kept.MUTATIONS,
-    *knowledge.MUTATIONS,
-    *whatif.MUTATIONS,
-    *agents.MUTATIONS,
-    *tenants.MUTATIONS,
-    *language.MUTATIONS,
-    *library.MUTATIONS,
-    *embedding.MUTATIONS,
-    *information.MUTATIONS,
-)
+KINDS = frozenset(f"K{number:02}" for number in (*range(1, 17), 18, 19, 21, 22, 23, *range(25, 54)))
+"""What the language, its run time and its tools so far have to exclude."""
+
+_OWN = frozenset({"__main__", "catalogue", "mutation", "runner", "server", "test_mutation"})
+
+
+def _found() -> tuple[Mutation, ...]:
+    """Those of every module beside this one."""
+    names = sorted(module.name for module in iter_modules(package.__path__) if module.name not in _OWN)
+    return tuple(one for name in names for one in import_module(f"tests.mutation.{name}").MUTATIONS)
+
+
+MUTATIONS = _found()
