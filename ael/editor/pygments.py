@@ -15,6 +15,9 @@ from ael.editor.words import words as listed
 _WORDS = listed()
 _SCALE = r"(?:ms|min|s|h|d|B|KB|MB|GB|KiB|MiB|GiB)\b"
 
+LAST_WORDS = ("never", "idempotent", "reconcile", "none", "required", "taints", "summarize", "otherwise", "process")
+"""Words of clauses that may be the last of theirs, so that a body, its end or a comment can follow."""
+
 Rules = list[Any]
 
 
@@ -26,8 +29,10 @@ def _classes() -> Rules:
         (words(_WORDS["literal"], prefix=r"\b", suffix=r"\b"), Keyword.Constant),
         (words(_WORDS["type"], prefix=r"\b", suffix=r"\b"), Keyword.Type),
         # A soft word is a word only at the start of a line, or where only clause words follow each other.
-        (words(_WORDS["soft"], prefix=r"\b", suffix=r"\b(?=[ \t]+[\w\"\[.])"), Keyword),
-        (words(_WORDS["clause"], prefix=r"\b", suffix=r"\b(?=[ \t]*(?:[\w\"$(,]|$))"), Keyword.Pseudo),
+        (words(_WORDS["soft"], prefix=r"(?<!\blimit )(?<!, )\b", suffix=r"\b(?=[ \t]+[\w\"\[.])"), Keyword),
+        (words(_WORDS["clause"], prefix=r"\b", suffix=r"\b(?=[ \t]*(?:[\w\"$]|$)|[ \t]+\()"), Keyword.Pseudo),
+        (r"\bretry(?=\()", Keyword.Pseudo),
+        (words(LAST_WORDS, prefix=r"\b", suffix=r"\b(?=[ \t]*(?:[{}]|//))"), Keyword.Pseudo),
         (words(_WORDS["known"], prefix=r"\b", suffix=r"\b"), Name.Builtin.Pseudo),
     ]
 
@@ -45,6 +50,7 @@ def _code() -> Rules:
         (r"\d[\d_]*[eE][+-]?\d+", Number.Float),
         (rf"\d[\d_]*{_SCALE}", Number.Integer),
         (r"\d[\d_]*", Number.Integer),
+        (r"(?<=[\w.]/)[a-z_]\w*", Name.Namespace),
         (r"(?<=\.)[a-z_]\w*(?=\()", Name.Function),
         (r"(?<=\.)[a-z_]\w*", Name.Attribute),
         (r"[a-z_]\w*(?=[ \t]*\??:)", Name.Variable),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ael.editor.pygments import LAST_WORDS
 from editors.making.common import SCALES, any_of
 
 
@@ -17,7 +18,6 @@ def textmate() -> dict[str, object]:
     }
     escape = {"name": "constant.character.escape.ael", "match": r"\\(u\{[0-9A-Fa-f]{1,6}\}|.)"}
     return {
-        "$schema": "https://raw.githubusercontent.com/martinring/tmlanguage/master/tmlanguage.json",
         "name": "AEL",
         "scopeName": "source.ael",
         "fileTypes": ["ael"],
@@ -56,6 +56,7 @@ def textmate() -> dict[str, object]:
             },
             "members": {
                 "patterns": [
+                    {"name": "entity.name.namespace.ael", "match": r"(?<=[\w.]/)[a-z_]\w*"},
                     {"name": "entity.name.function.ael", "match": r"(?<=\.)[a-z_]\w*(?=\()"},
                     {"name": "variable.other.member.ael", "match": r"(?<=\.)[a-z_]\w*"},
                     {"name": "variable.parameter.ael", "match": r"\b[a-z_]\w*(?=[ \t]*\??:)"},
@@ -68,8 +69,9 @@ def textmate() -> dict[str, object]:
                     {"name": "keyword.operator.word.ael", "match": rf"\b({any_of('operator')})\b"},
                     {"name": "constant.language.ael", "match": rf"\b({any_of('literal')})\b"},
                     {"name": "support.type.ael", "match": rf"\b({any_of('type')})\b"},
-                    {"name": "storage.modifier.ael", "match": rf'\b({any_of("soft")})\b(?=[ \t]+[\w"\[.])'},
-                    {"name": "keyword.other.clause.ael", "match": rf'\b({any_of("clause")})\b(?=[ \t]*([\w"$(,]|$))'},
+                    {"name": "storage.modifier.ael", "match": rf'(?<!\blimit )(?<!, )\b({any_of("soft")})\b(?=[ \t]+[\w"\[.])'},
+                    {"name": "keyword.other.clause.ael", "match": rf'\b({any_of("clause")})\b(?=[ \t]*([\w"$]|$)|[ \t]+\()|\bretry(?=\()'},
+                    {"name": "keyword.other.clause.ael", "match": rf"\b({'|'.join(LAST_WORDS)})\b(?=[ \t]*([{{}}]|//))"},
                     {"name": "variable.language.ael", "match": rf"\b({any_of('known')})\b"},
                 ]
             },

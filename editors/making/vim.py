@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ael.editor.pygments import LAST_WORDS
 from ael.editor.words import words
 from editors.making.common import SCALES
 
@@ -24,7 +25,9 @@ def vim() -> str:
         r"syntax match aelType /\v<[A-Z]\w*>/",
         r"syntax match aelConstant /\v<[A-Z][A-Z0-9_]+>/",
         soft("aelSoft", "soft", r'\ze[ \t]+[A-Za-z_0-9"\[.]'),
-        soft("aelClause", "clause", r'\ze[ \t]*([A-Za-z_0-9"$(,]|$)'),
+        soft("aelClause", "clause", r'\ze([ \t]*([A-Za-z_0-9"$]|$)|[ \t]+\()'),
+        r"syntax match aelClause /\v<retry\ze\(/",
+        rf"syntax match aelClause /\v<({'|'.join(LAST_WORDS)})>\ze[ \t]*([{{}}]|\/\/)/",
         soft("aelKnown", "known", ""),
         r"syntax match aelField /\v<[a-z_]\w*\ze[ \t]*\??:/",
         r"syntax match aelMember /\v\.@<=[a-z_]\w*/",

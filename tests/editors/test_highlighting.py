@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from pygments import lex
 from pygments.lexers import get_lexer_by_name
-from pygments.token import Error, Keyword, Text, Token
+from pygments.token import Error, Keyword, Operator, Text, Token
 from textmate_grammar.parsers.base import LanguageParser
+from tree_sitter import Language, Parser
 
 from ael.editor.pygments import AelLexer
 from ael.editor.words import words
 from editors.generate import generated
+from tests.editors.hostile import HOSTILE
+from tests.editors.test_tree_sitter import files, nodes, parsed, rules
+from tests.editors.tools import language
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = [p for folder in ("examples", "stdlib") for p in sorted((ROOT / folder).rglob("*.ael")) if p.is_file()]
@@ -66,6 +72,37 @@ def test_textmate_gives_every_word_of_the_examples_a_scope(path: Path) -> None:
     assert not bare
 
 
+@pytest.fixture(scope="module")
+def grammar(tmp_path_factory: pytest.TempPathFactory) -> Language:
+    return language(tmp_path_factory.mktemp("grammar"))
+
+
+def told_apart(grammar: Language, text: str) -> Iterator[tuple[int, str, bool]]:
+    """Every word of a program: where, what, and whether it is a word of the language here (else a name)."""
+    for node in nodes(Parser(grammar).parse(text.encode()).root_node):
+        word = (node.text or b"").decode()
+        if not node.children and re.fullmatch(r"[a-z_]\w*", word) and (node.type == "identifier" or not node.is_named):
+            yield node.start_byte, word, node.type != "identifier"
+
+
+@pytest.mark.feature("C12")
+def test_pygments_tells_words_from_names_as_the_grammar_does(grammar: Language) -> None:
+    """In every example, module of the library and page every word is coloured as one; in the first two no name is taken for a word."""
+    seen = set()
+    for name, text, kind in (*files(), *rules()):
+        if not text.isascii() or parsed(text, kind) is None:
+            continue
+        kinds = {at: token for at, token, _ in AelLexer().get_tokens_unprocessed(text)}
+        for at, word, is_word in told_apart(grammar, text):
+            coloured = at in kinds and (kinds[at] in Keyword or kinds[at] in Operator.Word)
+            if is_word:
+                assert coloured, f"{name}: {word!r} in {text[max(0, at - 30) : at + 20]!r}"
+                seen.add(word)
+            elif name.startswith(("examples/", "stdlib/")):
+                assert not coloured, f"{name}: {word!r} in {text[max(0, at - 30) : at + 20]!r}"
+    assert {word for name in (*RESERVED, "soft", "clause") for word in words()[name]} <= seen
+
+
 @pytest.mark.skipif(shutil.which("vim") is None, reason="needs Vim itself, which no package of the registry carries")
 @pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_vim_gives_every_word_of_the_examples_a_group(path: Path, tmp_path: Path) -> None:
@@ -96,25 +133,55 @@ def test_vim_gives_every_word_of_the_examples_a_group(path: Path, tmp_path: Path
     assert [line for line in lines if not line.endswith((".", "{", "}"))] == []
 
 
-HOSTILE = {
-    **{f"many {name}": char * 100_000 for name, char in {"quotes": '"', "braces": "{", "dollars": "$", "blanks": " "}.items()},
-    "many opened interpolations": '"${' * 33_000,
-    "digits then a letter": "1_" * 50_000 + "x",
-    "a long name": "a" * 100_000 + ":",
-    "a long raw string": 'r"' + "\\" * 100_000,
-    "many slashes": "/" * 100_000,
-}
+def cost(read: Callable[[str], object], text: str) -> float:
+    """The seconds of processor time that reading a text takes."""
+    start = time.process_time()
+    read(text)
+    return time.process_time() - start
+
+
+def pygments(text: str) -> None:
+    """Read a text to the end."""
+    for _ in AelLexer().get_tokens_unprocessed(text):
+        pass
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_k52_the_highlighter_is_linear_on_hostile_lines(name: str) -> None:
+def test_k52_pygments_is_linear_on_hostile_text(name: str) -> None:
     """Measured as a ratio, not in seconds: four times the text takes less than sixteen times the work of a quarter."""
+    text = HOSTILE[name][:100_000] + "x\n"
+    quarter = cost(pygments, text[: len(text) // 4])
+    assert cost(pygments, text) < 16 * quarter + 0.5
 
-    def cost(text: str) -> float:
-        start = time.process_time()
-        list(lex(text, AelLexer()))
-        return time.process_time() - start
 
-    text = HOSTILE[name]
-    quarter = min(cost(text[: len(text) // 4]) for _ in range(3))
-    assert cost(text) < 16 * quarter + 0.5
+ENGINE = [word for word in HOSTILE if "MiB" not in word and "comments" not in word]
+
+
+@pytest.mark.parametrize("name", ENGINE)
+def test_k52_no_expression_of_the_textmate_grammar_is_slow(name: str) -> None:
+    """Every expression by itself over the line: the editor's own loop over the tokens is not what is measured."""
+    text = HOSTILE[name][:60_000].replace("\n", " ") + "x"
+    for expression in expressions():
+        found = re.compile(expression)
+        quarter = min(cost(found.search, text[: len(text) // 4]) for _ in range(2))
+        assert cost(found.search, text) < 16 * quarter + 0.3, expression
+
+
+def expressions() -> list[str]:
+    """Every regular expression of the TextMate grammar."""
+    found: list[str] = []
+    stack: list[object] = [json.loads((ROOT / "editors/vscode/syntaxes/ael.tmLanguage.json").read_text(encoding="utf-8"))]
+    while stack:
+        value = stack.pop()
+        if isinstance(value, dict):
+            found += [one for key, one in value.items() if key in ("match", "begin", "end")]
+            stack += value.values()
+        elif isinstance(value, list):
+            stack += value
+    return found
+
+
+def test_no_expression_repeats_a_repetition() -> None:
+    """`(a+)+` and `(a|b*)*` are what makes a line of a MiB take for ever."""
+    for expression in expressions():
+        assert not re.search(r"[*+]\)?[*+]|[*+][^()|]*\)[*+{]", re.sub(r"\\.|\[(?:\\.|[^\]])*\]", "x", expression)), expression
