@@ -38,6 +38,7 @@ COMMANDS = {
     "deps": "show, explain and lock the packs that a pack depends on",
     "diff": "compare two versions of a pack: what changed for those who use it",
     "doctor": "say what this installation has and lacks",
+    "lsp": "the language server: what an editor asks about AEL",
     "completion": "print a shell's completion script",
 }
 
