@@ -45,7 +45,9 @@ OUTSIDE_OF_PROGRAMS = {
     "AEL0906",
     "AEL0907",
     "AEL0908",
+    *(f"AEL095{n}" for n in range(6)),
     "AEL0909",
+    *(f"AEL114{n}" for n in range(1, 5)),
 }
 """Codes that no program's text can give: they come from files, the environment, the command line or a run. `tests/cli` has their tests."""
 

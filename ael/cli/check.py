@@ -17,7 +17,7 @@ from ael.cli.report import FORMATS, report
 from ael.diagnostics.diagnostic import Bag
 from ael.diagnostics.fix import apply
 from ael.project.cache import CheckCache
-from ael.project.program import check_paths
+from ael.project.program import check_paths, source_files
 from ael.project.shipped import cache_folder
 
 _ROUNDS = 8
@@ -60,7 +60,15 @@ def run(args: argparse.Namespace) -> int:
 
 def _looked_at(args: argparse.Namespace, bag: Bag) -> int:
     """How many modules were checked. What a cache knows of files holds for one look at them."""
-    return check_paths(args.paths, bag, None if args.no_cache else CheckCache(cache_folder()))
+    modules = check_paths(args.paths, bag, None if args.no_cache else CheckCache(cache_folder()))
+    evaluations = [file for path in args.paths if path.is_dir() for file in source_files(path) if file.name.startswith("eval.")]
+    if evaluations and not bag.errors:
+        # What reads evaluations is loaded where there is one.
+        from ael.evals.opening import open_evaluation
+
+        for file in evaluations:
+            open_evaluation(file, bag)
+    return modules
 
 
 def _once(args: argparse.Namespace, fixed: list[Path] | None = None) -> int:

@@ -109,6 +109,6 @@ def formatted(source: Source, bag: Bag) -> str | None:
     """The formatted text of a file of any kind, None when it does not parse."""
     before = bag.errors
     name = source.path.name if source.path is not None else ""
-    parse = parse_pack if name == PACK_FILE else parse_deployment if name.startswith("deploy.") else parse_module
+    parse = parse_pack if name == PACK_FILE else parse_deployment if name.startswith(("deploy.", "eval.")) else parse_module
     module = parse(source, bag)
     return format_module(module) if bag.errors == before else None

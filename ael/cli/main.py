@@ -21,6 +21,7 @@ COMMANDS = {
     "check": "check programs and report every problem",
     "fmt": "format source files",
     "test": "run the test blocks of programs",
+    "eval": "run a program's cases, grade them, compare them with a baseline",
     "new": "make a pack that checks, tests and runs at once",
     "preview": "show the exact prompt, tools, size and price of a node before paying",
     "graph": "draw an agent: its nodes and edges",

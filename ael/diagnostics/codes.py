@@ -7,6 +7,7 @@ from ael.diagnostics.catalogue import (
     commands,
     effects,
     embedding,
+    evals,
     failures,
     lints,
     names,
@@ -37,6 +38,7 @@ _AREAS = (
     servers,
     serving,
     outcomes,
+    evals,
     lints,
 )
 

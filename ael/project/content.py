@@ -61,7 +61,7 @@ class PackPin:
 
 
 def _module(name: str) -> bool:
-    return name.endswith(".ael") and not name.startswith((".", "deploy."))
+    return name.endswith(".ael") and not name.startswith((".", "deploy.", "eval."))
 
 
 def _inside(file: Path, root: Path) -> bool:

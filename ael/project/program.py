@@ -108,7 +108,7 @@ def check_paths(paths: list[Path], bag: Bag, cache: CheckCache | None = None) ->
         cache.close()
     library = shipped("stdlib").resolve()
     below = any(library.is_relative_to(path.resolve()) or path.resolve().is_relative_to(library) for path in paths)
-    modules = [file for file in seen if file.suffix == ".ael" and file.name != PACK_FILE and not file.name.startswith("deploy.")]
+    modules = [file for file in seen if file.suffix == ".ael" and is_module(file.name)]
     return sum(below or not file.is_relative_to(library) for file in modules)
 
 
@@ -291,9 +291,14 @@ def source_files(folder: Path, ending: str = "ael") -> Iterator[Path]:
             yield file
 
 
+def is_module(name: str) -> bool:
+    """Whether an `.ael` file of this name is a module: packs, deployments and evaluations are none."""
+    return name != PACK_FILE and not name.startswith(("deploy.", "eval."))
+
+
 def _modules(folder: Path) -> Iterator[Path]:
     for file in source_files(folder):
-        if file.name != PACK_FILE and not file.name.startswith("deploy."):
+        if is_module(file.name):
             yield file
 
 

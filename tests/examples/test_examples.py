@@ -21,7 +21,7 @@ from tests.cli.conftest import KEYS, clean_environment
 from tests.public_servers import npm_server, npx_path
 
 EXAMPLES = Path(__file__).resolve().parent.parent.parent / "examples"
-PLAYED = ("guard", "hello", "mcp-files", "numbers", "packs", "research", "support", "triage")
+PLAYED = ("evals", "guard", "hello", "mcp-files", "numbers", "packs", "research", "support", "triage")
 """Those whose scripts are commands of `ael` alone, which are run in this process."""
 NAMES = (*PLAYED, "client", "connectors", "coder", "embed", "refunds", "support-fleet")
 _KEY = re.compile(r'"key": "[0-9a-f]{32}"')
