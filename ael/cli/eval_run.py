@@ -147,7 +147,7 @@ def _evaluate(opened: OpenedEvaluation, cases: list[Case], args: argparse.Namesp
     results = None if args.results is None else Results(args.results, keys_of(opened), resume=args.resume)
     told = Teller(len(cases) * evaluation.samples, quiet=args.quiet)
 
-    async def go() -> tuple[Ran, bool]:
+    async def go() -> tuple[Ran, int]:
         lab = Lab(opened, options, evaluation.budget)
         for warning in lab.host.warnings:
             print(f"warning: {warning}", file=sys.stderr)
@@ -168,15 +168,15 @@ def _evaluate(opened: OpenedEvaluation, cases: list[Case], args: argparse.Namesp
     deployment = opened.program.deployment.name
     summary = summarize(
         evaluation.name, evaluation.entry.partition(".")[2], deployment, cases, evaluation.thresholds, ran,
-        baseline=baseline, golden=evaluation.golden, interrupted=interrupted,
+        baseline=baseline, golden=evaluation.golden, interrupted=bool(interrupted),
     )  # fmt: skip
     _save(summary, args.save_baseline)
     _print(summary, args)
-    return EXIT_CODES[summary.verdict]
+    return 128 + interrupted if interrupted else EXIT_CODES[summary.verdict]
 
 
-async def stoppable(lab: Lab, work: Callable[[], Coroutine[Any, Any, T]]) -> tuple[T, bool]:
-    """Do it; an interrupt stops the lab, so that what is done can be reported. Whether there was one; a second one ends at once."""
+async def stoppable(lab: Lab, work: Callable[[], Coroutine[Any, Any, T]]) -> tuple[T, int]:
+    """Do it; a signal stops the lab, so that what is done can be reported. Which one came, else 0; a second one ends at once."""
     loop = asyncio.get_running_loop()
     seen: list[int] = []
 
@@ -193,7 +193,7 @@ async def stoppable(lab: Lab, work: Callable[[], Coroutine[Any, Any, T]]) -> tup
         except ValueError:  # not in the main thread: whoever runs it there stops it
             continue
     try:
-        return await work(), bool(seen)
+        return await work(), next(iter(seen), 0)
     finally:
         for one, handler in before.items():
             signal.signal(one, handler)
@@ -230,7 +230,7 @@ def _calibrate(opened: OpenedEvaluation, cases: list[Case], args: argparse.Names
         raise Misused("the evaluation has no judge to calibrate: `grader NAME = judge(NODE)`")
     options = whom(opened.program.deployment, args)
 
-    async def go() -> tuple[list[calibrate.Calibrated], bool]:
+    async def go() -> tuple[list[calibrate.Calibrated], int]:
         lab = Lab(opened, options, opened.evaluation.budget)
         try:
             return await stoppable(lab, lambda: calibrate.calibrate(lab, cases, opened.evaluation.jobs))
@@ -247,7 +247,7 @@ def _calibrate(opened: OpenedEvaluation, cases: list[Case], args: argparse.Names
             for line in calibrate.lines(one):
                 print(clean(line))
     if interrupted:
-        return 130
+        return 128 + interrupted
     return 1 if any(None in one.scores.values() for one in found) else 0
 
 

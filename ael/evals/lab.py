@@ -7,7 +7,7 @@ real, MCP servers and Python functions are those of the deployment.
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from decimal import Decimal
 from typing import Any, cast
@@ -23,16 +23,18 @@ from ael.evals.plan import Code, Grader, Judge, Kept, Status, needs_expected, of
 from ael.host import Host, open_host
 from ael.hosting.failure import HostError
 from ael.journal.durable import StoreError
+from ael.lower.lower import lower
 from ael.project.program import Opened
 from ael.project.reach import reachable
 from ael.run.bindings import BoundModel, Options
 from ael.run.budget import Account
 from ael.run.engine import Engine
 from ael.run.outcome import Outcome, Value
-from ael.run.ports import ApprovalRequest, Decision
+from ael.run.ports import ApprovalRequest, Decision, Span
 from ael.run.run import Run
 from ael.run.stored import StorePort
 from ael.run.trace import SpanList
+from ael.types.fault import FaultKind
 from ael.types.spec import BudgetSpec
 
 
@@ -54,6 +56,10 @@ class Sample:
         """What the run and its judges cost; None where a price is unknown."""
         costs = [self.seen.cost, *(grade.cost for grade in self.grades)]
         return None if None in costs else sum(cast("list[Decimal]", costs), Decimal(0))
+
+
+_EXHAUSTED = FaultKind.BUDGET_EXHAUSTED.value
+_NEARLY = 0.95
 
 
 class _Decides:
@@ -79,10 +85,10 @@ class Lab:
         codes = [one.check.node for one in self.evaluation.graders if isinstance(one.check, Code)]
         names = [self.evaluation.entry, *judges, *codes]
         approver = None if self.evaluation.approvals == "park" else _Decides(self.evaluation.approvals == "approve")
-        self.host: Host = open_host(self.graded, names, approver=approver, exports=False)
-        found = outside(self.graded, self.host.unit, names, self.evaluation.allowed)
+        found = outside(self.graded, lower(self.graded.program), names, self.evaluation.allowed)
         if found:
             raise HostError("AEL0954", *_refusal(found))
+        self.host: Host = open_host(self.graded, names, approver=approver, exports=False)
         self.options = options
         self.deadline = None if budget.time is None else time.time() + budget.time / 1000
         self.total = Account(SPENDER, replace(budget, time=None))
@@ -120,7 +126,7 @@ class Lab:
         """Run a case once in a world of its own."""
         stores = await own_stores(self.graded.program.stores, case, self.options.tenant)
         spans = SpanList()
-        begun = time.perf_counter()
+        begun, refused = time.perf_counter(), self.total.refused
         async with self._engine(models, stores, spans) as engine:
             options = replace(
                 self.options, content=True, park=self.evaluation.approvals == "park", tenant_account=self.total,
@@ -129,7 +135,27 @@ class Lab:
             outcome = await self._run(engine, self.evaluation.entry, case.input, options)
         seconds = time.perf_counter() - begun
         kept = await self._kept(case, stores)
-        return observed(outcome, spans.spans, kept, seconds)
+        seen = observed(outcome, spans.spans, kept, seconds)
+        why = self._limited(spans.spans, refused)
+        return seen if seen.limited or not why else replace(seen, limited=True, message=why)
+
+    def _limited(self, spans: Sequence[Span], refused: int) -> str:
+        """Whether the budget of the evaluation had a hand in a run, although the program may have caught that: then the run says nothing
+        about the program. Empty where it had none."""
+        if self.deadline is not None and time.time() >= self.deadline:
+            return f"{SPENDER} has used its time"
+        turns = [span for span in spans if span.kind == "turn"]
+        if self.total.refused > refused and any(turn.attributes.get("reason") == _EXHAUSTED for turn in turns):
+            return f"{SPENDER} has used its budget"
+        # A model that is given only what is left is cut short where that ends.
+        if any(turn.attributes.get("stop") == "cut" for turn in turns) and self._nearly_used():
+            return f"{SPENDER} has used its budget: an answer was cut short"
+        return ""
+
+    def _nearly_used(self) -> bool:
+        limit, total = self.total.limit, self.total
+        tokens = limit.tokens is not None and total.tokens >= limit.tokens * _NEARLY
+        return tokens or (limit.cost is not None and float(total.cost) >= float(limit.cost) * _NEARLY)
 
     @asynccontextmanager
     async def _engine(

@@ -110,6 +110,7 @@ def observed(outcome: Outcome, spans: Iterable[Span], stores: Mapping[str, Mappi
             name, message = kind.value, text
             spender = str(details.get("spender", ""))
             limited = kind is FaultKind.CANCELLED or (kind is FaultKind.BUDGET_EXHAUSTED and spender.startswith(SPENDER))
+            limited = limited or (kind is FaultKind.DEADLINE_EXCEEDED and spender == "the run's deadline")
         case Unsettled(operation=operation):
             name = operation
         case Suspended(waits=waits):

@@ -15,7 +15,7 @@ from ael.evals.lines import FORM, NAME, Lines
 from ael.evals.plan import Approvals, Code, Evaluation, Grader, Thresholds
 from ael.project.bind_state import declared
 from ael.project.entry import EntryError, choose
-from ael.project.form import BUDGET_WORDS, amounts
+from ael.project.form import amounts
 from ael.project.load import Project, load_project, shown
 from ael.project.pack import find_root, report_unreadable
 from ael.project.program import Opened, check, load_deployment
@@ -245,7 +245,7 @@ def _evaluation(found: Lines, known: Known, graders: tuple[Grader, ...], name: s
     approvals: Approvals = found.take("approvals", lines.one_of(("park", "approve", "deny")), "park")
     limit = BudgetSpec()
     if "budget" in found.single:
-        limit = BudgetSpec(**amounts(found.single["budget"].options, BUDGET_WORDS, found.report))
+        limit = BudgetSpec(**amounts(found.single["budget"].options, ("tokens", "cost", "time"), found.report))
     samples = found.take("samples", lines.whole(1, lines.MOST_SAMPLES), 1)
     jobs = found.take("jobs", lines.whole(1, lines.MOST_JOBS), 4)
     golden = found.take("golden", lines.truth, False)

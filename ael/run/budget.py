@@ -72,6 +72,7 @@ class Account:
         "meter",
         "name",
         "path",
+        "refused",
         "steps",
         "tokens",
         "tool_calls",
@@ -90,6 +91,8 @@ class Account:
         self.tokens = 0
         self.cost = ZERO
         self.unpriced = False
+        self.refused = 0
+        """How often it had no room for what was asked: a program may catch the fault and go on."""
         self.meter = Meter()
         self._held_tokens = 0
         self._held_cost = ZERO
@@ -268,6 +271,7 @@ class Reservation:
 def exhausted(account: Account, dimension: Dimension, used: object, limit: object, wanted: object = None) -> Fault:
     """The fault of a budget that ran out: what, whose, how much of how much."""
     shown = f"${used} of ${limit}" if dimension == "cost" else f"{used} of {limit}"
+    account.refused += 1
     more = "" if wanted is None else f", and the next call may take {'$' if dimension == 'cost' else ''}{wanted} more"
     return Fault(
         FaultKind.BUDGET_EXHAUSTED,
