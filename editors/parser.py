@@ -1,6 +1,7 @@
-"""Makes tree-sitter's parser from `grammar.js`: `python -m editors.parser`, with the program `tree-sitter` on the PATH or named by `TREE_SITTER`.
+"""Makes tree-sitter's parser from `grammar.js`: `python -m editors.parser`.
 
-What it was made from is written beside it (`src/made-from.json`), so that a test can tell a parser that is out of date without the program.
+It takes the program `tree-sitter`, on the PATH or named by `TREE_SITTER`. What it was made from is written beside it
+(`src/made-from.json`), so that a test can tell a parser that is out of date without the program.
 """
 
 from __future__ import annotations

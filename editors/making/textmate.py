@@ -70,7 +70,10 @@ def textmate() -> dict[str, object]:
                     {"name": "constant.language.ael", "match": rf"\b({any_of('literal')})\b"},
                     {"name": "support.type.ael", "match": rf"\b({any_of('type')})\b"},
                     {"name": "storage.modifier.ael", "match": rf'(?<!\blimit )(?<!, )\b({any_of("soft")})\b(?=[ \t]+[\w"\[.])'},
-                    {"name": "keyword.other.clause.ael", "match": rf'\b({any_of("clause")})\b(?=[ \t]*([\w"$]|$)|[ \t]+\()|\bretry(?=\()'},
+                    {
+                        "name": "keyword.other.clause.ael",
+                        "match": rf'\b({any_of("clause")})\b(?=[ \t]*([\w"$]|$)|[ \t]+\()|\bretry(?=\()',
+                    },
                     {"name": "keyword.other.clause.ael", "match": rf"\b({'|'.join(LAST_WORDS)})\b(?=[ \t]*([{{}}]|//))"},
                     {"name": "variable.language.ael", "match": rf"\b({any_of('known')})\b"},
                 ]

@@ -89,7 +89,7 @@ def package() -> dict[str, object]:
         "capabilities": {
             "untrustedWorkspaces": {
                 "supported": "limited",
-                "description": "Highlighting only: the language server is a program of the workspace, and runs where the workspace is trusted.",
+                "description": "Highlighting only: the language server is a program of the workspace, which has to be trusted.",
                 "restrictedConfigurations": ["ael.path"],
             },
             "virtualWorkspaces": {"supported": "limited", "description": "Highlighting only: programs are read from the disk."},

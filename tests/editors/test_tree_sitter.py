@@ -71,7 +71,11 @@ def wrong(parser: Parser, text: str) -> list[str]:
     root = parser.parse(text.encode()).root_node
     if not root.has_error:
         return []
-    return [f"{node.start_point.row + 1}:{node.start_point.column + 1} {node.type}" for node in nodes(root) if node.is_error or node.is_missing]
+    return [
+        f"{node.start_point.row + 1}:{node.start_point.column + 1} {node.type}"
+        for node in nodes(root)
+        if node.is_error or node.is_missing
+    ]
 
 
 def parsed(text: str, kind: FileKind) -> n.Module | None:
@@ -94,7 +98,11 @@ def files() -> Iterator[tuple[str, str, FileKind]]:
     for case in CASES:
         for block in case.files:
             if block.language == "ael":
-                yield f"{case.page.name}:{block.line}", block.text, kind_of(block.words.get("file", "main.ael").rpartition("/")[2])
+                yield (
+                    f"{case.page.name}:{block.line}",
+                    block.text,
+                    kind_of(block.words.get("file", "main.ael").rpartition("/")[2]),
+                )
 
 
 def rules() -> Iterator[tuple[str, str, FileKind]]:
@@ -146,7 +154,14 @@ def test_it_reads_what_the_grammar_of_the_language_makes(parser: Parser, kind: F
 
 @pytest.mark.parametrize(
     "text",
-    ["fn f() {\n  let a = 1 let b = 2\n}\n", "fn f( {\n}\n", "edges {\n", 'const x = "open\n', "fn f() {\n  a b\n}\n", "record R { a }\n"],
+    [
+        "fn f() {\n  let a = 1 let b = 2\n}\n",
+        "fn f( {\n}\n",
+        "edges {\n",
+        'const x = "open\n',
+        "fn f() {\n  a b\n}\n",
+        "record R { a }\n",
+    ],
 )
 def test_what_is_wrong_is_seen(parser: Parser, text: str) -> None:
     assert wrong(parser, text)
@@ -160,7 +175,9 @@ def test_a_broken_declaration_leaves_the_others(parser: Parser) -> None:
 
 
 def test_every_word_is_in_the_grammar(grammar: Language) -> None:
-    known = {grammar.node_kind_for_id(number) for number in range(grammar.node_kind_count) if not grammar.node_kind_is_named(number)}
+    known = {
+        grammar.node_kind_for_id(number) for number in range(grammar.node_kind_count) if not grammar.node_kind_is_named(number)
+    }
     listed = {word for name in ("declaration", "statement", "operator", "literal", "soft", "clause") for word in words()[name]}
     assert listed <= known
     terminals = set(re.findall(r'"([a-z_]+)"', (ROOT / "grammar/ael.lark").read_text("utf-8")))
@@ -173,7 +190,9 @@ def test_the_parser_is_made_from_this_grammar() -> None:
     found = making.program()
     if found is not None:
         kept = (GRAMMAR / "src/parser.c").read_bytes()
-        subprocess.run([found, "generate", "--no-bindings", "--abi", "14"], cwd=GRAMMAR, check=True, capture_output=True, timeout=110)
+        subprocess.run(
+            [found, "generate", "--no-bindings", "--abi", "14"], cwd=GRAMMAR, check=True, capture_output=True, timeout=110
+        )
         assert (GRAMMAR / "src/parser.c").read_bytes() == kept
 
 
@@ -213,12 +232,16 @@ def test_every_token_of_the_examples_has_a_colour(grammar: Language, parser: Par
         text = path.read_text("utf-8")
         coloured = {text for _, text in captured(grammar, parser, "highlights", text)}
         leaves = [node for node in nodes(parser.parse(text.encode()).root_node) if not node.children and node.text]
-        bare = {text for node in leaves if (text := (node.text or b"").decode()) not in coloured and node.type not in ("string_content", '"', '"""')}
+        bare = {
+            text
+            for node in leaves
+            if (text := (node.text or b"").decode()) not in coloured and node.type not in ("string_content", '"', '"""')
+        }
         assert not bare, path
 
 
 def test_a_word_is_coloured_as_a_word_only_where_it_is_one(grammar: Language, parser: Parser) -> None:
-    text = "node f(input: String) -> Int {\n  input \"x\"\n  require output.type\n}\nfn g(model: Int) -> Int {\n  model + input.error\n}\n"
+    text = 'node f(input: String) -> Int {\n  input "x"\n  require output.type\n}\nfn g(model: Int) -> Int {\n  model + input.error\n}\n'
     keywords = [text for kind, text in captured(grammar, parser, "highlights", text) if kind.startswith("keyword")]
     assert keywords == ["node", "input", "require", "fn"]
 

@@ -50,13 +50,22 @@ def language(folder: Path) -> Language:
         not_run("the tree-sitter grammar", "C compiler")
     made = folder / "ael.so"
     source = GRAMMAR / "src"
-    flags = ["-shared", "-fPIC", "-std=c11", "-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter", "-Wno-unused-but-set-variable"]
-    subprocess.run([compiler, *flags, f"-I{source}", "-o", str(made), str(source / "parser.c"), str(source / "scanner.c")], check=True)
+    flags = [
+        "-shared",
+        "-fPIC",
+        "-std=c11",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-Wno-unused-parameter",
+        "-Wno-unused-but-set-variable",
+    ]
+    subprocess.run(
+        [compiler, *flags, f"-I{source}", "-o", str(made), str(source / "parser.c"), str(source / "scanner.c")], check=True
+    )
     function = ctypes.CDLL(str(made)).tree_sitter_ael
     function.restype = ctypes.c_void_p
     capsule = ctypes.pythonapi.PyCapsule_New
     capsule.restype = ctypes.py_object
     capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
     return Language(capsule(function(), b"tree_sitter.Language", None))
-
-
