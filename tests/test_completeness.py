@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from pygments import lex as highlight
 
-from ael.check.builtin import EFFECT_SIGNATURES, FUNCTIONS, METHODS, TEST_FUNCTIONS
+from ael.check.builtin import EFFECT_SIGNATURES, FUNCTIONS, METHODS, TEST_EFFECTS, TEST_FUNCTIONS, TEST_TARGETS
 from ael.diagnostics.codes import TITLES
 from ael.diagnostics.diagnostic import Bag
 from ael.editor.pygments import AelLexer
@@ -153,7 +153,7 @@ def test_every_method_is_called_on_the_page_of_its_type(owner: str, method: str)
     assert re.search(rf"\.{method}\(", page)
 
 
-@pytest.mark.parametrize("name", sorted({*FUNCTIONS, *EFFECT_SIGNATURES, *TEST_FUNCTIONS}))
+@pytest.mark.parametrize("name", sorted({*FUNCTIONS, *EFFECT_SIGNATURES, *TEST_FUNCTIONS, *TEST_EFFECTS, *TEST_TARGETS}))
 def test_every_function_of_the_language_is_called_in_a_page(name: str) -> None:
     assert any(re.search(rf"(?<![\w.]){name}\(", text) for _, text in spec_files())
 

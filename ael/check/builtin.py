@@ -227,6 +227,7 @@ TEST_FUNCTIONS: dict[str, Builtin] = {
     "unavailable": _b("unavailable", {"message": S}, TURN, optional_from=0),
     "refused": _b("refused", {"message": S}, TURN, optional_from=0),
     "cut": _b("cut", {"text": S}, TURN, optional_from=0),
+    "recorded": _b("recorded", {"name": S}, TURN),
     "fails": _b("fails", {"error": U}, TURN),
     "timeout": _b("timeout", {}, TURN),
     "uncertain": _b("uncertain", {}, TURN),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ael.data import dataclass
 from ael.types.signature import Repeat, Signature
 
-OF_MODEL = frozenset({"final", "text", "call", "cut", "refused", "unavailable"})
+OF_MODEL = frozenset({"final", "text", "call", "cut", "refused", "unavailable", "recorded"})
 OF_SERVER = frozenset({"final", "text", "refused", "unavailable"})
 OF_CALL = frozenset({"final", "fails", "unavailable", "timeout", "uncertain", "denied"})
 OF_NODE = frozenset({"final", "fails", "unavailable", "uncertain", "denied"})

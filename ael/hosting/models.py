@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from decimal import Decimal
 from importlib import import_module
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 from ael.hosting.failure import HostError
 from ael.hosting.secrets import Secrets
 from ael.models.registry import PROVIDERS, Binding, BindingError, info, open_provider
+from ael.net.redact import Redactor
 from ael.project import connectors
 from ael.project.deployment import Deployment, ModelBinding
 from ael.project.literal import Construct
@@ -23,6 +25,7 @@ from ael.types.spec import ModelSpec, ToolSpec
 
 FREE = frozenset({"scripted", "local"})
 """Providers whose models cost nothing."""
+_NOT_REAL = frozenset({"scripted", "replay", "recorded", ""})
 _NOTHING = Price(Decimal(0), Decimal(0), Decimal(0), Decimal(0))
 
 
@@ -74,6 +77,25 @@ def bind_model(opened: Opened, spec: ModelSpec, secrets: Secrets, tenant: str = 
         message = f"the model `{short_name(spec.name)}` cannot be used: {error}"
         raise HostError("AEL0830", message, *_ways(opened, spec, binding)) from None
     return BoundModel(provider, model_name(spec, binding), settings, spec.fallback)
+
+
+def record_model(opened: Opened, spec: ModelSpec, secrets: Secrets, path: Path) -> ModelProvider:
+    """The model as the deployment binds it, with its session written to `path`. Raises `HostError`, also for one that is no real model."""
+    bound = opened.deployment.models.get(spec.name) or ModelBinding(spec.provider or "", spec.model)
+    name = short_name(spec.name)
+    if bound.provider in _NOT_REAL or bound.provider in opened.program.provides:
+        message = f"`{name}` is bound to `{bound.provider}`, so there is no session of a real model to record"
+        raise HostError("AEL0830", message, *_ways(opened, spec, bound)[1:3])
+    declared = {key: value for key, value in spec.settings if key not in ("endpoint", "inner", "key")}
+    try:
+        binding = _provider_binding(opened, spec, bound, {**declared, **bound.settings}, secrets, "")
+        inner = open_provider(binding)
+    except BindingError as error:
+        raise HostError("AEL0830", f"the model `{name}` cannot be recorded: {error}", *_ways(opened, spec, bound)) from None
+    recording = import_module("ael.models.replay").RecordingProvider
+    known = [*secrets.known.values(), *([binding.key] if binding.key is not None else [])]
+    made: ModelProvider = recording(inner, path, Redactor(known), replace(binding, model=model_name(spec, bound)), content=True)
+    return made
 
 
 def _connected(opened: Opened, binding: ModelBinding, settings: dict[str, object]) -> ConnectedModel:

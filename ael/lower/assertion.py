@@ -16,7 +16,9 @@ MOST = 12
 def assert_(b: Builder, s: n.Assert) -> None:
     """Test the condition, with its operands kept aside."""
     told = [] if isinstance(s.condition, n.BoolLit) else _told(b, s.condition)
-    names = {e: b.temp() for e in told}
+    # What is compared is kept too, also what is written out and so needs no telling: where it differs is told.
+    sides = [s.condition.left, s.condition.right] if isinstance(s.condition, n.Binary) and s.condition.op == "==" else []
+    names = {e: b.temp() for e in [*told, *(side for side in sides if not any(side is e for e in told))]}
     if names:
         b.emit(ast.Assign([build.target(name) for name in names.values()], build.name("UNSEEN")))
     outer, b.record_to = b.record_to, list(names.items())
@@ -27,10 +29,12 @@ def assert_(b: Builder, s: n.Assert) -> None:
         pairs: list[ast.expr] = [
             ast.Tuple([build.const(_words(source[e.span.start : e.span.end])), build.name(name)], build.LOAD)
             for e, name in names.items()
+            if any(e is one for one in told)
         ]
+        compared = ast.Tuple([build.name(names[side]) for side in sides], build.LOAD)
         message = b.value(s.message) if s.message is not None else build.const(None)
         text = build.const(_words(source[s.condition.span.start : s.condition.span.end]))
-        b.emit(ast.Expr(build.call("assertion_failed", text, message, ast.Tuple(pairs, build.LOAD))))
+        b.emit(ast.Expr(build.call("assertion_failed", text, message, ast.Tuple(pairs, build.LOAD), compared)))
     b.emit(build.if_(build.negate(condition), failing))
 
 

@@ -1,6 +1,7 @@
 """The file of a recorded session: JSON lines, one for the beginning and one for each request, with its hash and what came back.
 
-Only what the model said is kept, never a header or a key. A request's hash covers everything that decides what the model sees:
+Only what the model said is kept, never a header or a key; the recording of a test also keeps what it was asked, so that a difference can
+be shown. A request's hash covers everything that decides what the model sees:
 its
 instructions, tools and messages, one after the other, so that the first difference can be named. Which model answered, and with
 which
@@ -31,6 +32,8 @@ from ael.types.value import File
 
 VERSION = 1
 MAX_BYTES = 256 * 1024 * 1024
+_READABLE = 200_000
+"""Characters of a part of a request that are kept to be read."""
 
 
 class RecordingError(ValueError):
@@ -40,12 +43,15 @@ class RecordingError(ValueError):
 @dataclass(frozen=True, slots=True)
 class Entry:
     """What came back for a request: a turn, or the error in its place. `steps`: the hashes after each part
-    of the request that is new since the conversation's last one."""
+    of the request that is new since the conversation's last one; `said`: these parts as text, where they are kept, and `after` the hash
+    before them."""
 
     request: str
     steps: tuple[str, ...]
     turn: ModelTurn | None
     error: ModelError | None
+    after: str = ""
+    said: tuple[str, ...] = ()
 
 
 class Trail:
@@ -54,6 +60,7 @@ class Trail:
     def __init__(self, spec: ConversationSpec) -> None:
         self.steps: list[str] = []
         self.names: list[str] = []
+        self.parts: list[object] = []
         described = {
             "system": spec.system,
             "tools": [[tool.name, tool.description, tool.schema] for tool in spec.tools],
@@ -86,6 +93,28 @@ class Trail:
         )
         self.steps.append(hashed.hexdigest()[:32])
         self.names.append(name)
+        self.parts.append(part)
+
+
+def readable(part: object) -> str:
+    """A part of a request as a person reads it: text as it is, everything else as JSON over several lines."""
+    match part:
+        case {"system": str(system)}:
+            return f"{system}\n\n{_pretty({name: value for name, value in object_of(part).items() if name != 'system'})}"
+        case ["user", str(text), []]:
+            return text
+        case [_, *others]:
+            return _pretty(others)
+        case _:
+            return _pretty(part)
+
+
+def _pretty(part: object) -> str:
+    return json.dumps(part, ensure_ascii=False, indent=2, default=_plain)[:_READABLE]
+
+
+def _plain(value: object) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
 def beginning(model: str, provider: str) -> bytes:
@@ -96,6 +125,8 @@ def beginning(model: str, provider: str) -> bytes:
 def line(entry: Entry) -> bytes:
     """One line of a recording."""
     value: dict[str, object] = {"request": entry.request, "steps": entry.steps}
+    if entry.said:
+        value["after"], value["said"] = entry.after, entry.said
     if entry.turn is not None:
         value["turn"] = _turn_value(entry.turn)
     if entry.error is not None:
@@ -144,9 +175,10 @@ def _entry(value: Mapping[str, object], place: str) -> Entry:
     if not request or (turn is None) == (error is None):
         raise RecordingError(f"{place}: expected `request`, `steps`, and one of `turn` and `error`")
     try:
-        return Entry(
-            request, steps, None if turn is None else _turn(object_of(turn)), None if error is None else _error(object_of(error))
-        )
+        said = tuple(text_of(part) for part in list_of(value.get("said") or []))
+        came = None if turn is None else _turn(object_of(turn))
+        failed = None if error is None else _error(object_of(error))
+        return Entry(request, steps, came, failed, text_of(value.get("after") or ""), said)
     except ValueError as problem:
         raise RecordingError(f"{place}: {problem}") from None
 

@@ -8,12 +8,13 @@ refused, with the first part that differs: nothing is guessed over.
 from __future__ import annotations
 
 import asyncio
+import difflib
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ael.models.recording import Entry, RecordingError, Trail, beginning, line, read
+from ael.models.recording import Entry, RecordingError, Trail, beginning, line, read, readable
 from ael.models.registry import Binding, BindingError, ProviderInfo, open_provider
 from ael.models.scripted import emit
 from ael.models.wrapped import WrappedConversation, WrappedProvider
@@ -29,6 +30,9 @@ from ael.run.ports import (
     ToolAnswer,
 )  # fmt: skip
 from ael.types.value import File
+
+_SHOWN = 40
+"""Lines of a difference that are told."""
 
 
 def create(binding: Binding, info: ProviderInfo) -> ModelProvider:
@@ -51,8 +55,10 @@ def create(binding: Binding, info: ProviderInfo) -> ModelProvider:
 class RecordingProvider(WrappedProvider):
     """Passes everything on to the model that it wraps, and writes down what comes back."""
 
-    def __init__(self, inner: ModelProvider, path: Path, redact: Redactor, binding: Binding) -> None:
+    def __init__(self, inner: ModelProvider, path: Path, redact: Redactor, binding: Binding, *, content: bool = False) -> None:
         super().__init__(inner)
+        self.content = content
+        """Whether what is asked is kept, too."""
         self._path = path
         self._redact = redact
         self._binding = binding
@@ -94,14 +100,17 @@ class RecordingConversation(WrappedConversation):
         self._trail.answers(answers)
 
     async def ask(self, max_tokens: int, last: bool, on_event: Callable[[ModelEvent], None] | None) -> ModelTurn:
-        request, steps = self._trail.request(last), tuple(self._trail.steps[self._written :])
+        trail, before = self._trail, self._written
+        request, steps = trail.request(last), tuple(trail.steps[before:])
         self._written += len(steps)
+        said = tuple(readable(part) for part in trail.parts[before:]) if self._provider.content else ()
+        after = trail.steps[before - 1] if before else ""
         try:
             turn = await super().ask(max_tokens, last, on_event)
         except ModelError as error:
-            self._provider.write(Entry(request, steps, None, error))
+            self._provider.write(Entry(request, steps, None, error, after, said))
             raise
-        self._provider.write(Entry(request, steps, turn, None))
+        self._provider.write(Entry(request, steps, turn, None, after, said))
         return turn
 
 
@@ -112,9 +121,13 @@ class ReplayProvider:
         self._path = path
         self._answers: dict[str, deque[Entry]] = {}
         self._steps: set[str] = set()
+        self._said: dict[str, list[str]] = {}
+        """The hash before a part -> what was recorded there."""
         for entry in entries:
             self._answers.setdefault(entry.request, deque()).append(entry)
             self._steps.update(entry.steps)
+            for before, said in zip((entry.after, *entry.steps), entry.said, strict=False):
+                self._said.setdefault(before, []).append(said)
 
     @property
     def name(self) -> str:
@@ -152,7 +165,19 @@ class ReplayProvider:
                 "it asks where nothing was asked" if unknown is None else f"{trail.names[unknown]} (part {unknown + 1}) changed"
             )
         message = f"the run diverges from the recording {self._path.name}: {what}; record it again"
+        if answers is None and unknown is not None:
+            message += self._difference(trail.steps[unknown - 1] if unknown else "", readable(trail.parts[unknown]))
         raise ModelError(ModelErrorKind.BAD_REQUEST, message)
+
+    def _difference(self, before: str, now: str) -> str:
+        """How the part differs from the one that was recorded in its place, where the recording keeps it."""
+        recorded = self._said.get(before)
+        if not recorded:
+            return ""
+        near = max(recorded, key=lambda one: difflib.SequenceMatcher(None, one[:2_000], now[:2_000]).quick_ratio())
+        lines = list(difflib.unified_diff(near.split("\n"), now.split("\n"), "recorded", "now", n=1, lineterm=""))
+        more = [f"… {len(lines) - _SHOWN} lines more"] if len(lines) > _SHOWN else []
+        return "\n" + "\n".join([*(line[:300] for line in lines[:_SHOWN]), *more])
 
 
 class ReplayConversation:

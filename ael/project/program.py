@@ -112,8 +112,8 @@ def check_paths(paths: list[Path], bag: Bag, cache: CheckCache | None = None) ->
     return sum(below or not file.is_relative_to(library) for file in modules)
 
 
-def programs(paths: list[Path], bag: Bag) -> Iterator[Opened]:
-    """Every program at or below `paths` that checks, with its `deploy.ael`, for its tests; problems go to the bag."""
+def programs(paths: list[Path], bag: Bag, deploy: str | None = None) -> Iterator[Opened]:
+    """Every program at or below `paths` that checks, with its `deploy.ael` (or the one named), for its tests; problems go to the bag."""
     seen: set[Path] = set()
     for unit in _units(paths, None):
         if unit.own <= seen:
@@ -123,7 +123,7 @@ def programs(paths: list[Path], bag: Bag) -> Iterator[Opened]:
             bag.add(diagnostic)
         program = check(unit.project, bag) if unit.project is not None else None
         if program is not None and unit.project is not None:
-            deployment = load_deployment(unit.project, program, None, bag)
+            deployment = load_deployment(unit.project, program, deploy, bag)
             if deployment is not None:
                 yield Opened(unit.project, program, deployment)
 

@@ -20,6 +20,7 @@ from ael.testing.answers import Answers
 from ael.testing.clock import TestClock
 from ael.testing.journal import TestJournal
 from ael.testing.servers import ScriptedServer
+from ael.testing.sessions import Sessions
 from ael.testing.snapshot import Snapshots
 from ael.types.canonical import EncodeError, encode
 from ael.types.fault import Fault, FaultKind
@@ -35,7 +36,11 @@ class TestDesk:
     __test__ = False
 
     def __init__(
-        self, tools: Mapping[str, ToolSpec], servers: Mapping[str, ScriptedServer], snapshots: Snapshots | None = None
+        self,
+        tools: Mapping[str, ToolSpec],
+        servers: Mapping[str, ScriptedServer],
+        snapshots: Snapshots | None = None,
+        sessions: Sessions | None = None,
     ) -> None:
         self.clock = TestClock()
         self.journal = TestJournal()
@@ -44,6 +49,7 @@ class TestDesk:
         self._tools = tools
         self._servers = servers
         self._snapshots = snapshots
+        self._sessions = sessions or Sessions(None)
         self._done: dict[str, object] = {}
         """What was done at a place of the test: an execution that goes on after a crash does it no second time."""
         self._models: dict[str, ModelProvider] = {}
@@ -55,6 +61,16 @@ class TestDesk:
         self._acted: dict[tuple[str, bool], int] = {}
         self._decisions: dict[str, str | None] = {}
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The qualified names of what was called so far."""
+        return frozenset(name for name, _ in self._calls)
+
+    async def aclose(self) -> None:
+        """Close the models that are real ones: their sessions were recorded."""
+        for provider in self._models.values():
+            await provider.close()
+
     # --- scripts ----------------------------------------------------------------------------------------------------
 
     async def script(self, run: Run, path: str, name: str, turns: Sequence[object]) -> None:
@@ -64,7 +80,7 @@ class TestDesk:
             if tool is not None and tool.remote is not None:
                 self._servers[tool.remote.server].script(tool, turns)
             elif name in run.world.unit.models:
-                self._models[name] = scripted(name, turns)
+                self._models[name] = self._sessions.model(name, turns) or scripted(name, turns)
             else:
                 self._answers[name] = Answers(name.partition(".")[2] or name, turns)
         run.overrides.update(self._models)

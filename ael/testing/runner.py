@@ -7,12 +7,15 @@ import json
 import threading
 import time
 from collections.abc import Callable
+from contextlib import aclosing
+from functools import partial
 from pathlib import Path
 
 from ael.data import dataclass, replace
 from ael.host import Host, HostError, open_host
-from ael.hosting.models import bind_model
-from ael.hosting.secrets import NoSecrets
+from ael.hosting.masking import know_all
+from ael.hosting.models import bind_model, record_model
+from ael.hosting.secrets import NoSecrets, Secrets
 from ael.lower.lower import lower
 from ael.lower.unit import CompiledTest, CompiledUnit
 from ael.models.script import Script
@@ -21,10 +24,12 @@ from ael.project.knowledge import KnowledgeBinding
 from ael.project.program import Opened
 from ael.run.bindings import BoundModel, Options
 from ael.run.outcome import DeclaredError, Faulted, Outcome, Suspended, Unsettled, Value
+from ael.run.ports import ModelProvider
 from ael.run.run import Run
 from ael.testing.desk import TestDesk
 from ael.testing.folder import with_folder
 from ael.testing.servers import scripted_servers
+from ael.testing.sessions import Sessions
 from ael.testing.snapshot import SnapshotError, SnapshotFile, Snapshots
 from ael.types.fault import FaultKind
 from ael.types.spec import BudgetSpec
@@ -42,7 +47,7 @@ _CRASHES = 100
 @dataclass(frozen=True)
 class TestResult:
     """How one test ended; `problem` is None when it passed. `seconds` of wall time. `used` and `written`: names of the snapshots that it
-    compared, and the texts of those that are to be kept."""
+    compared, and the texts of those that are to be kept. `called`: the qualified names of what was called."""
 
     __test__ = False
 
@@ -54,6 +59,7 @@ class TestResult:
     problem: str | None
     used: tuple[str, ...] = ()
     written: tuple[tuple[str, str], ...] = ()
+    called: frozenset[str] = frozenset()
 
     @property
     def id(self) -> str:
@@ -64,11 +70,12 @@ class TestResult:
 @dataclass(frozen=True)
 class Settings:
     """How tests are run. `timeout` in seconds of real time; `update`: snapshots are taken as they are now; `ci`: on a build machine, where
-    none is made (None: the environment says)."""
+    none is made (None: the environment says); `record`: the program with its whole deployment, whose models' sessions are recorded anew."""
 
     timeout: float = TIMEOUT
     update: bool = False
     ci: bool | None = None
+    record: Opened | None = None
 
 
 DEFAULT = Settings()
@@ -112,10 +119,12 @@ def run_test(opened: Opened, index: int, unit: CompiledUnit, settings: Settings 
     start = time.perf_counter()
     servers = scripted_servers(opened.program.tools)
     snapshots: Snapshots | None = None
+    desk: TestDesk | None = None
     try:
         if source.path is not None:
             snapshots = Snapshots(SnapshotFile(source.path, update=settings.update, ci=settings.ci), spec.name)
-        desk = TestDesk(opened.program.tools, servers, snapshots)
+        sessions = Sessions(source.path, partial(_real, settings.record) if settings.record is not None else None)
+        desk = TestDesk(opened.program.tools, servers, snapshots, sessions)
         with with_folder(opened) as alone:
             host = open_host(
                 alone,
@@ -137,12 +146,13 @@ def run_test(opened: Opened, index: int, unit: CompiledUnit, settings: Settings 
     if snapshots is not None:
         used = tuple(sorted(name for _, name in snapshots.file.used))
         written = tuple(sorted((name, text) for (_, name), text in snapshots.file.written.items())) if problem is None else ()
-    return TestResult(spec.name, spec.module, source.name, spec.line, time.perf_counter() - start, problem, used, written)
+    called = frozenset() if desk is None else desk.names
+    return TestResult(spec.name, spec.module, source.name, spec.line, time.perf_counter() - start, problem, used, written, called)
 
 
 async def _run(host: Host, test: CompiledTest, desk: TestDesk, timeout: float) -> str | None:
     """Execute the test's run, and again over its journal after each crash that the test asks for."""
-    async with host:
+    async with host, aclosing(desk):
         options = Options(caller="test", run="test", tenant_layer=desk.layer, budget=BudgetSpec(time=_LONG))
         for _ in range(_CRASHES):
             run = host.engine.start_test(test, options)
@@ -156,6 +166,13 @@ async def _run(host: Host, test: CompiledTest, desk: TestDesk, timeout: float) -
             if not desk.revive():
                 return problem_of(outcome)
         return f"was crashed more than {_CRASHES} times"
+
+
+def _real(opened: Opened, model: str, path: Path) -> ModelProvider:
+    """The deployment's model, recorded. Raises `HostError`."""
+    secrets = Secrets(opened.deployment)
+    know_all(secrets)
+    return record_model(opened, opened.program.models[model], secrets, path)
 
 
 class _Late:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from difflib import unified_diff
 from typing import NoReturn
 
 from ael.types.canonical import EncodeError, encode
@@ -12,6 +14,14 @@ UNSEEN = object()
 """Stands for an operand that was not evaluated."""
 SHOWN = 200
 """Characters of a value that a failed assertion shows."""
+
+GLANCE = 60
+"""Characters of two values that are compared by looking at them."""
+MOST_LINES = 2_000
+"""Lines of a value that are compared."""
+MOST_DIFFERENT = 40
+"""Lines of a difference that are told."""
+WIDTH = 200
 
 Turn = dict[str, object]
 
@@ -40,6 +50,10 @@ def turn_cut(text: str = "") -> Turn:
     return {"stop": "cut", "text": text}
 
 
+def turn_recorded(name: str) -> Turn:
+    return {"recorded": name}
+
+
 def turn_fails(error: str, value: object) -> Turn:
     return {"fails": error, "with": value}
 
@@ -65,8 +79,33 @@ def shown(value: object) -> str:
     return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
 
 
-def assertion_failed(condition: str, message: str | None, operands: Sequence[tuple[str, object]]) -> NoReturn:
-    """The fault `AssertionFailed`: what was asserted, and what its parts were."""
+def difference(left: object, right: object) -> list[str]:
+    """Where two values differ, line by line; nothing for what is seen at a glance."""
+    texts = [_readable(left), _readable(right)]
+    if None in texts or all(text is not None and "\n" not in text and len(text) <= GLANCE for text in texts):
+        return []
+    first, second = ([line[:WIDTH] for line in (text or "").split("\n")[:MOST_LINES]] for text in texts)
+    found = [line for line in unified_diff(first, second, n=1, lineterm="") if not line.startswith(("---", "+++", "@@"))]
+    more = [f"    … {len(found) - MOST_DIFFERENT} lines more"] if len(found) > MOST_DIFFERENT else []
+    return ["  - left, + right:", *(f"    {line}" for line in found[:MOST_DIFFERENT]), *more] if found else []
+
+
+def _readable(value: object) -> str | None:
+    """Text as it is, other data as JSON over several lines; None for what is no data."""
+    if isinstance(value, str):
+        return value
+    try:
+        return json.dumps(json.loads(encode(value)), ensure_ascii=False, indent=2)
+    except EncodeError:
+        return None
+
+
+def assertion_failed(
+    condition: str, message: str | None, operands: Sequence[tuple[str, object]], compared: Sequence[object] = ()
+) -> NoReturn:
+    """The fault `AssertionFailed`: what was asserted, what its parts were, and where two that should be equal differ."""
     seen = [(text, shown(value)) for text, value in operands if value is not UNSEEN]
     lines = [message or "assertion failed", f"  assert {condition}", *(f"    {text} = {value}" for text, value in seen)]
+    if len(compared) == 2 and all(value is not UNSEEN for value in compared):
+        lines += difference(compared[0], compared[1])
     raise Fault(FaultKind.ASSERTION_FAILED, "\n".join(lines), condition=condition, values=dict(seen))
