@@ -33,6 +33,7 @@ COMMANDS = {
     "worker": "take runs from the store and execute them, beside other workers",
     "trace": "show what a run did, as a tree or a page",
     "mcp": "list, pin, compare and call what MCP servers offer",
+    "studio": "look at runs in a browser: timeline, graph, prompts, cost, approvals, forks",
     "serve": "serve a program's services and nodes to others",
     "export": "describe what a program serves: OpenAPI, a `.proto`, JSON Schema",
     "model": "get and list small local models",
