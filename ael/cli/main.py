@@ -29,6 +29,7 @@ COMMANDS = {
     "deploy": "check a deployment, and say what it binds",
     "explain-access": "say who may do what in a deployment, by which layer, and why not",
     "explain": "explain a diagnostic code",
+    "guide": "print the guide for coding agents that write AEL, of this version",
     "runs": "list runs, show what they did, decide what they wait for, go on with them",
     "worker": "take runs from the store and execute them, beside other workers",
     "trace": "show what a run did, as a tree or a page",
@@ -138,8 +139,9 @@ def _apart(parser: argparse.ArgumentParser, words: list[str]) -> tuple[list[str]
     return own, rest
 
 
-def _command(name: str, words: list[str]) -> int:
-    module = cast(Command, import_module(f"ael.cli.{name.replace('-', '_')}"))
+def parser_of(name: str) -> argparse.ArgumentParser:
+    """The parser of a command, as running it uses it. Raises `ImportError` for one that there is not."""
+    module = _module(name)
     parser = _Words(
         prog=f"ael {name}",
         description=module.__doc__,
@@ -147,12 +149,24 @@ def _command(name: str, words: list[str]) -> int:
         allow_abbrev=False,
     )
     module.add_arguments(parser)
+    return parser
+
+
+def split(parser: argparse.ArgumentParser, words: list[str]) -> tuple[list[str], list[str]]:
+    """The words of a command's own, and those that are flags of the program's entry, where the command takes such."""
+    return (words, []) if parser.get_default("rest") is None else _apart(parser, words)
+
+
+def _module(name: str) -> Command:
+    return cast(Command, import_module(f"ael.cli.{name.replace('-', '_')}"))
+
+
+def _command(name: str, words: list[str]) -> int:
+    module, parser = _module(name), parser_of(name)
     words.remove(name)
-    if parser.get_default("rest") is None:
-        args = parser.parse_args(words)
-    else:
-        own, rest = _apart(parser, words)
-        args = parser.parse_args(own)
+    own, rest = split(parser, words)
+    args = parser.parse_args(own)
+    if parser.get_default("rest") is not None:
         args.rest = rest
     try:
         return module.run(args)

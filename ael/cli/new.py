@@ -13,6 +13,16 @@ from ael.project.pack import RESERVED
 
 MCP = "a tool of an MCP server, which is a small program in Python"
 TEMPLATES = {**template.TEMPLATES, "mcp": MCP}
+AGENTS = """\
+# For coding agents
+
+This pack is written in AEL. Read `ael guide` before you write any: it is the guide for the version that is installed.
+
+- After each edit: `ael check`, and `ael explain CODE` for what it tells; then `ael fmt` and `ael test`.
+- `ael preview .` shows what a model would be sent. Tests and `deploy.ael` use scripted models: no key, no network.
+- Permissions, `repeat` and budgets say what this program may do. Change them only when you were asked to.
+"""
+"""What a new pack tells coding agents."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"ael new: `{root}` is there already, and not empty", file=sys.stderr)
         return 2
     files = template_mcp.files(name) if args.template == "mcp" else template.files(args.template, name)
-    for path, text in files.items():
+    for path, text in {**files, "AGENTS.md": AGENTS}.items():
         target = root / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")

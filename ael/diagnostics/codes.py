@@ -22,7 +22,7 @@ from ael.diagnostics.catalogue import (
     types,
 )
 
-_AREAS = (
+AREAS = (
     syntax,
     names,
     types,
@@ -41,6 +41,7 @@ _AREAS = (
     evals,
     lints,
 )
+"""The areas that codes belong to; the first words of a module's description are its name."""
 
-TITLES: dict[str, str] = {code: title for area in _AREAS for code, title in area.CODES.items()}
+TITLES: dict[str, str] = {code: title for area in AREAS for code, title in area.CODES.items()}
 """Code (`AEL0203`) -> short title, as its page `docs/errors/AEL0203.md` is headed."""

@@ -1,4 +1,4 @@
-"""Where the files that ship with AEL are: the standard library, the grammar, the pages of diagnostics.
+"""Where the files that ship with AEL are: the standard library, the grammar, the pages of diagnostics, the guide for coding agents.
 
 In an installed package they lie in `ael/_shipped`; in a checkout at the top level. Both are found the same way.
 """
@@ -9,11 +9,11 @@ import os
 from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent.parent
-_CHECKOUT = {"stdlib": Path("stdlib"), "grammar": Path("grammar"), "errors": Path("docs", "errors")}
+_CHECKOUT = {"stdlib": Path("stdlib"), "grammar": Path("grammar"), "errors": Path("docs", "errors"), "guide": Path("docs")}
 
 
 def shipped(what: str) -> Path:
-    """The folder `what`: one of `stdlib`, `grammar`, `errors`. Raises `KeyError` for another."""
+    """The folder `what`: one of `stdlib`, `grammar`, `errors`, `guide`. Raises `KeyError` for another."""
     inside = _CHECKOUT[what]
     installed = _PACKAGE / "_shipped" / what
     return installed if installed.is_dir() else _PACKAGE.parent / inside

@@ -18,8 +18,8 @@ from tests.programs import blocks, brief, lock_of, open_files
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "examples").rglob("*.md"))]
 
-TYPED = "tutorial-mcp.md"
-"""A page whose blocks are steps on one way: `test_tutorial_mcp.py` does them in their order."""
+TYPED = ("tutorial.md", "tutorial-mcp.md")
+"""Pages whose blocks are steps on one way: `tests/tutorial` and `test_tutorial_mcp.py` do them in their order."""
 
 
 def programs() -> Iterator[tuple[str, dict[str, str]]]:
@@ -29,7 +29,7 @@ def programs() -> Iterator[tuple[str, dict[str, str]]]:
     The pages of the standard library's optional packages have programs that list them.
     """
     for page in PAGES:
-        if page.parent.name == "errors" or page.name == TYPED:
+        if page.parent.name == "errors" or page.name in TYPED:
             continue
         files: dict[str, str] = {}
         of = f"std/{page.stem}" if page.parent.name == "stdlib" else ""

@@ -1,0 +1,108 @@
+"""Pages that follow the code are fresh, and every command line of the docs is one that its command takes."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import shlex
+from collections.abc import Iterator
+
+import pytest
+
+from ael.cli.main import COMMANDS, parser_of, split
+from tests.docs.pages import DOCS, PAGES
+from tests.docs.test_docs import PAGES as WRITTEN
+from tests.docs.test_docs import ROOT
+from tests.programs import blocks
+
+ENDS = frozenset({"|", "||", "&&", ">", ">>", "<", ";", "&"})
+"""Words of a shell that end a simple command."""
+
+
+@pytest.mark.parametrize("file", PAGES)
+def test_a_page_that_follows_the_code_is_fresh(file: str) -> None:
+    assert (DOCS / file).read_text(encoding="utf-8") == PAGES[file](), "python -m tests.docs.pages"
+
+
+def typed() -> Iterator[tuple[str, list[str]]]:
+    """Each command of AEL in a block `sh` of the docs: where it stands, its words."""
+    for page in WRITTEN:
+        for block in blocks(page.read_text(encoding="utf-8")):
+            if block.language != "sh":
+                continue
+            lines = block.text.replace("\\\n", " ").splitlines()
+            for at, line in enumerate(lines):
+                lexer = shlex.shlex(re.sub(r"\s\d>", " >", line), posix=True, punctuation_chars="|&;<>")
+                lexer.whitespace_split = True
+                yield from ((f"{page.relative_to(ROOT)}:{block.line + at}", one) for one in _simple(list(lexer)))
+
+
+def _simple(words: list[str]) -> Iterator[list[str]]:
+    """The simple commands of a line that begin with `ael`, whatever folder it is in, and whatever variables stand before it."""
+    command: list[str] = []
+    for word in [*words, ";"]:
+        if word not in ENDS:
+            command.append(word)
+            continue
+        while command and re.match(r"[A-Z_]+=", command[0]):
+            command = command[1:]
+        if command and command[0].rpartition("/")[2] == "ael" and len(command) > 1 and not command[1].startswith("-"):
+            yield command[1:]
+        command = []
+
+
+TYPED = list(typed())
+
+
+def test_every_command_line_of_the_docs_is_one_that_its_command_takes() -> None:
+    wrong = [f"{where}: ael {shlex.join(words)}: {problem}" for where, words in TYPED if (problem := refused(words))]
+    assert wrong == []
+    assert len(TYPED) > 60
+
+
+def refused(words: list[str]) -> str:
+    """What the command's parser says of the words; empty where it takes them."""
+    if words[0] not in COMMANDS:
+        return "no such command"
+    parser = parser_of(words[0])
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
+        try:
+            parser.parse_args(split(parser, words[1:])[0])
+        except SystemExit as left:
+            return "" if left.code == 0 else said.getvalue().splitlines()[-1]
+    return ""
+
+
+@pytest.mark.parametrize("words", [["chek"], ["check", "--nothing"], ["runs", "nothing"], ["explain", "a", "b"]])
+def test_a_wrong_command_line_would_be_noticed(words: list[str]) -> None:
+    assert refused(words)
+
+
+def test_every_option_that_a_sentence_names_is_one_of_its_command() -> None:
+    wrong = []
+    for page in WRITTEN:
+        if page.parent.name in ("decisions", "news"):
+            continue
+        for code in re.findall(r"`ael ([a-z][a-z-]*[^`\n]*)`", page.read_text(encoding="utf-8")):
+            name, *words = code.split(" -- ")[0].split()
+            if name not in COMMANDS:
+                wrong.append(f"{page.name}: ael {code}")
+                continue
+            parser = parser_of(name)
+            known = set(_options(parser))
+            takes_more = parser.get_default("rest") is not None
+            wrong += [
+                f"{page.name}: ael {code}"
+                for word in words
+                if word.startswith("--") and word.partition("=")[0] not in known and not takes_more
+            ]
+    assert wrong == []
+
+
+def _options(parser: object) -> Iterator[str]:
+    for action in getattr(parser, "_actions", ()):
+        yield from action.option_strings
+        for inner in getattr(action, "choices", None) or () if action.nargs == "A..." else ():
+            yield from _options(action.choices[inner])

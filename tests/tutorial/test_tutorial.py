@@ -1,0 +1,40 @@
+"""The newcomer's path: `docs/tutorial.md`, typed as it is written, in an empty folder, without a key and without a network."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from ael.run.bindings import system_user
+from tests.ports import free_port
+from tests.programs import blocks
+from tests.tutorial.typist import Typist
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "tutorial.md"
+PORT = "8765"
+
+
+def usual(printed: str) -> str:
+    """What is printed, whenever and by whomever it is typed."""
+    printed = printed.replace(f"by {system_user()}\n", "by ann\n")
+    return re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "2026-11-30 09:12:07", printed)
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.feature("A9.2", "C9", "D2", "D4")
+def test_the_tutorial_is_right_as_it_is_written(tmp_path: Path) -> None:
+    text = PAGE.read_text(encoding="utf-8").replace(PORT, str(free_port()))
+    typist, compared = Typist(tmp_path), 0
+    for block in blocks(text):
+        where = f"tutorial.md, line {block.line}"
+        if block.language == "text":
+            assert usual(typist.printed) == usual(block.text), where
+            compared += 1
+        else:
+            typist.take(block, where)
+    assert compared >= 10
+    assert typist.typed >= 30
+    booked = (typist.folder / "refunds.txt").read_text(encoding="utf-8").splitlines()
+    assert len({line.split()[0] for line in booked}) == len(booked) == 2, "one line for each key"
