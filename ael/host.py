@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
+from random import random as system_random
 from types import ModuleType, TracebackType
 
 from ael.check.packs import STANDARD, pack_of
@@ -107,6 +108,7 @@ def open_host(
     desk: Desk | None = None,
     unit: CompiledUnit | None = None,
     clock: Clock | None = None,
+    random: Callable[[], float] | None = None,
     journal: JournalStore | None = None,
     models: Mapping[str, BoundModel] | None = None,
     servers: Mapping[str, RemoteServer] | None = None,
@@ -122,7 +124,7 @@ def open_host(
 ) -> Host:
     """Bind everything that `entry` (one, several, or None: the whole program) can reach.
 
-    `models` and `servers` replace those of the deployment (tests do that); `desk`, `clock` and `journal` are those of a test,
+    `models` and `servers` replace those of the deployment (tests do that); `desk`, `clock`, `random` and `journal` are those of a test,
     `unit` the program as it was compiled before.
     `functions` are the bodies of `extern` tools in place of what these name, `operations` those of services that the host provides. `also`
     names secrets that are read although no binding needs them. `durable`: runs are kept where the deployment says. `exports`: traces are
@@ -180,6 +182,7 @@ def open_host(
         defaults=deployment.defaults,
         limits=deployment.limits,
         clock=clock,
+        random=random or system_random,
         sinks=(*sinks, *exporters, *own_sinks),
         desk=desk,
         journal=journal,

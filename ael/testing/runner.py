@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import aclosing
 from functools import partial
 from pathlib import Path
+from random import Random
 
 from ael.data import dataclass, replace
 from ael.host import Host, HostError, open_host
@@ -134,6 +135,8 @@ def run_test(opened: Opened, index: int, unit: CompiledUnit, settings: Settings 
                 desk=desk,
                 unit=unit,
                 clock=desk.clock,
+                # The same in every run of this test, so that identifiers can stand in snapshots and recordings.
+                random=Random(spec.name).random,
                 journal=desk.journal,
             )
             problem = asyncio.run(_run(host, host.unit.tests[index], desk, settings.timeout))

@@ -99,6 +99,12 @@ class Suite:
         }
         return bool(changed & files) or bool(beside)
 
+    def path(self, test: Test) -> Path | None:
+        """The file of a test."""
+        program = self.opened[test.program].program
+        path = program.modules[program.tests[test.index].module].tree.source.path
+        return None if path is None else path.resolve()
+
     def modules(self) -> list[Module]:
         """What coverage is measured of, each file once."""
         found = {module.file: module for opened in self.opened for module in modules_of(opened)}
@@ -225,6 +231,15 @@ def _snapshots(suite: Suite, results: Sequence[TestResult], plan: Plan) -> tuple
             file.save(drop=frozenset(unused) if plan.settings.update else frozenset())
             orphans += [] if plan.settings.update else [(str(file.path), *key) for key in unused]
     return tuple(orphans)
+
+
+def keep_snapshots(source: Path, results: Sequence[TestResult]) -> None:
+    """Write the snapshots that tests of the module at `source` made anew. Raises `SnapshotError`."""
+    if any(one.written for one in results):
+        file = SnapshotFile(source)
+        for one in results:
+            file.written.update({(one.name, key): text for key, text in one.written})
+        file.save()
 
 
 def _kept() -> Path:

@@ -9,7 +9,9 @@ import difflib
 import json
 import os
 import re
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from ael.types.canonical import EncodeError, encode
@@ -20,6 +22,8 @@ _HEAD = "=== "
 _INDENT = "    "
 _SHOWN = 60
 """Lines of a difference that a failure shows."""
+_TRIES, _AGAIN = 100, 0.05
+"""How often the lock of a file is tried, and the seconds between."""
 _MOST = 256 * 1024
 """Characters of one snapshot."""
 
@@ -45,15 +49,22 @@ class SnapshotFile:
 
     def save(self, *, drop: frozenset[tuple[str, str]] = frozenset()) -> bool:
         """Write what is new or updated, without those of `drop`; whether anything changed."""
-        now = {key: text for key, text in {**self.kept, **self.written}.items() if key not in drop}
-        if now == self.kept:
+        if not drop and all(self.kept.get(key) == text for key, text in self.written.items()):
             return False
-        self.kept = now
-        if not now:
-            self.path.unlink(missing_ok=True)
-            return True
         self.path.parent.mkdir(exist_ok=True)
-        self.path.write_text(_written(now), encoding="utf-8", newline="\n")
+        with _alone(self.path):
+            # Another process may have written those of its tests meanwhile.
+            self.kept = _read(self.path)
+            now = {key: text for key, text in {**self.kept, **self.written}.items() if key not in drop}
+            if now == self.kept:
+                return False
+            self.kept = now
+            if not now:
+                self.path.unlink(missing_ok=True)
+                return True
+            whole = self.path.with_name(f".{self.path.name}.{os.getpid()}")
+            whole.write_text(_written(now), encoding="utf-8", newline="\n")
+            whole.replace(self.path)
         return True
 
 
@@ -90,6 +101,22 @@ class Snapshots:
         lines = difference(before, text)
         message = f"the snapshot `{name}` differs; `ael test --update-snapshots` takes what is now\n" + "\n".join(lines)
         raise Fault(FaultKind.ASSERTION_FAILED, message)
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """One process at a time writes the file. A lock that was left behind is taken over."""
+    lock = path.with_name(f".{path.name}.lock")
+    for _ in range(_TRIES):
+        try:
+            os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+            break
+        except FileExistsError:
+            time.sleep(_AGAIN)
+    try:
+        yield
+    finally:
+        lock.unlink(missing_ok=True)
 
 
 def rendered(value: object) -> str:
