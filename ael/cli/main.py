@@ -23,6 +23,7 @@ COMMANDS = {
     "test": "run the test blocks of programs",
     "eval": "run a program's cases, grade them, compare them with a baseline",
     "new": "make a pack that checks, tests and runs at once",
+    "doc": "write the pages of a pack from its doc comments, and run the examples in them",
     "preview": "show the exact prompt, tools, size and price of a node before paying",
     "graph": "draw an agent: its nodes and edges",
     "build": "compile a program; `--emit python` shows the code",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ael.diagnostics.catalogue import (
     agents,
     commands,
+    documenting,
     effects,
     embedding,
     evals,
@@ -40,6 +41,7 @@ AREAS = (
     outcomes,
     evals,
     lints,
+    documenting,
 )
 """The areas that codes belong to; the first words of a module's description are its name."""
 
