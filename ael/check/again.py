@@ -8,7 +8,7 @@ from its own body. So the answer is that of a whole check, which a test of rando
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -30,6 +30,10 @@ _BODIES: Mapping[type, str] = MappingProxyType(
     {n.FunctionDecl: "body", n.ToolDecl: "body", n.NodeDecl: "body", n.AgentDecl: "edges", n.TestDecl: "body"}
 )
 """Declarations with a part that is nobody else's business, and which part that is."""
+
+
+_ALWAYS = (n.AgentDecl, n.McpDecl)
+"""Declarations for which the check makes nodes of its own, which do not move with the tree: they are few, and checked each time."""
 
 
 class Counting(Bag):
@@ -130,7 +134,7 @@ class Rechecker:
         for node in again:
             count, names, scope.used = bag.count, len(scope.names), set()
             check_declaration(checker, node)
-            if bag.count == count and len(scope.names) == names:
+            if bag.count == count and len(scope.names) == names and not isinstance(node, _ALWAYS):
                 made.clean[node] = frozenset(scope.used)
             used |= scope.used
         scope.used = used
@@ -165,11 +169,20 @@ def _carry(before: _Module, tables: Tables, gone: Iterable[Node]) -> None:
     for mine, theirs in zip(new, old, strict=True):
         mine.update(theirs)
     for declaration in gone:
-        for node in walk(declaration):
+        for node in (*_made(before.tables, declaration), *walk(declaration)):
             for table in new:
                 if node in table:
                     table.remove(node) if isinstance(table, set) else table.pop(node)
     tables.written.update(fresh)
+
+
+def _made(tables: Tables, declaration: Node) -> Iterator[Node]:
+    """The nodes that the check made for a declaration, which its tree does not have."""
+    if isinstance(declaration, n.AgentDecl):
+        yield from tables.outputs.get(declaration, {}).values()
+    elif isinstance(declaration, n.McpDecl):
+        for member in declaration.members:
+            yield from tables.remote.get(member, ())
 
 
 def _world(collected: Collected) -> _World:

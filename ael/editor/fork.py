@@ -24,6 +24,7 @@ from ael.source import Source, Span
 from ael.syntax import nodes as n
 from ael.syntax.again import shift
 from ael.syntax.parse import parse_deployment, parse_module, parse_pack
+from ael.syntax.relex import common
 from ael.syntax.tree import walk
 from ael.types.definition import AliasDef
 
@@ -65,18 +66,6 @@ def _touched(file: File, text: str) -> tuple[list[n.Declaration], list[n.Declara
     before = [d for d in declarations if d.span.end < first]
     after = [d for d in declarations if d.span.start > last]
     return before, list(declarations[len(before) : len(declarations) - len(after)]), after
-
-
-def common(a: str, b: str) -> int:
-    """How many characters two texts have in common at their start."""
-    low, high = 0, min(len(a), len(b))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if a[low:middle] == b[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def _read(file: File, text: str, start: int, end: int) -> Sequence[n.Declaration]:

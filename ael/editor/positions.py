@@ -79,7 +79,16 @@ def edited(text: str, changes: list[lsp.TextDocumentContentChangeEvent], encodin
     for change in changes:
         if isinstance(change, lsp.TextDocumentContentChangePartial):
             start, end = Lines(Source("", text), encoding).span(change.range)
-            text = text[:start] + change.text + text[end:]
+            text = _whole(text[:start] + change.text + text[end:])
         else:
-            text = change.text
+            text = _whole(change.text)
+    return text
+
+
+def _whole(text: str) -> str:
+    """A text in which two halves of a character that have come to stand side by side are that character, as they are for the editor."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
     return text

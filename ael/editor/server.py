@@ -31,6 +31,8 @@ from ael.source import Span
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
+VIEW_TEXT = "ael/viewFileText"
+"""A request of this server's own: `{"textDocument": {"uri": …}}` gives the text that the server has, where the two sides may differ."""
 WATCHED = ("**/*.ael", "**/ael.lock", "**/*.md", "**/*.txt")
 _REQUEST_FAILED = -32803
 FEATURES: Mapping[str, Feature] = getattr(features, "FEATURES", {})
@@ -96,6 +98,7 @@ def _register(server: Server) -> None:
                 [lsp.CodeActionKind.QuickFix, lsp.CodeActionKind.Refactor, FIX_ALL, IMPORTS], resolve_provider=False
             ),
         ),
+        VIEW_TEXT: (_view_text, None),
         lsp.TEXT_DOCUMENT_FORMATTING: (_formatting, None),
         lsp.TEXT_DOCUMENT_RANGE_FORMATTING: (_range_formatting, None),
         lsp.TEXT_DOCUMENT_ON_TYPE_FORMATTING: (_type_formatting, lsp.DocumentOnTypeFormattingOptions("}")),
@@ -270,6 +273,12 @@ async def _code_action(server: Server, params: lsp.CodeActionParams) -> list[lsp
         return found
 
     return await server.ask(params, answer)
+
+
+def _view_text(server: Server, params: Any) -> str | None:
+    """The text of an open document as the server has it."""
+    document = server.session.documents.get(path_of(str(params.textDocument.uri)))
+    return document.text if document is not None else None
 
 
 async def _formatting(server: Server, params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit] | None:

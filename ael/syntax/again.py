@@ -1,7 +1,7 @@
 """Parsing a file again after an edit: a declaration whose text did not change keeps its tree, moved to where it stands now.
 
-What is kept and what is parsed anew gives the tree and the problems that parsing the whole file would: the text is cut into tokens as
-a whole, and a declaration is kept only where its text and its tokens are what they were. A tree that is kept is moved in place, so that
+What is kept and what is parsed anew gives the tree and the problems that parsing the whole file would: a declaration is kept only where
+its text and its tokens are what they were. A tree that is kept is moved in place, so that
 its nodes stay keys of whatever is remembered of them; so a tree of before an edit is not to be used after it.
 """
 
@@ -13,9 +13,11 @@ from ael.diagnostics.diagnostic import Bag
 from ael.source import Source, Span
 from ael.syntax import nodes as n
 from ael.syntax.actions.context import Context
-from ael.syntax.lexer import lex
+from ael.syntax.characters import check_characters
+from ael.syntax.lexer import lex, lex_plain
 from ael.syntax.make import make_doc, make_module
 from ael.syntax.parse import comments_of, parse_piece
+from ael.syntax.relex import relex
 from ael.syntax.tables import STARTS
 from ael.syntax.tokens import Piece, Tokens
 from ael.syntax.tree import Node, walk
@@ -28,11 +30,12 @@ _MODULE_SPAN = vars(n.Use)["module_span"]
 class _Kept:
     """A declaration that parsed without a problem: its first offset, its text, its tokens and how far its end token is."""
 
-    __slots__ = ("end", "kinds", "made", "nodes", "start")
+    __slots__ = ("end", "kinds", "made", "nodes", "start", "text")
 
-    def __init__(self, made: n.Declaration, start: int, kinds: list[int], end: int) -> None:
+    def __init__(self, made: n.Declaration, start: int, text: str, kinds: list[int], end: int) -> None:
         self.made = made
         self.start = start
+        self.text = text
         self.kinds = kinds
         self.end = end
         self.nodes: list[Node] | None = None
@@ -55,7 +58,10 @@ class Parser:
         self.tree: n.Module | None = None
         self.tokens: Tokens | None = None
         self._problems = Bag()
-        self._kept: dict[str, deque[_Kept]] = {}
+        self._plain: Tokens | None = None
+        """The tokens as they were read, where nothing was to be reported of them: parsing adds comments to the others."""
+        self._kept: list[_Kept | None] = []
+        """For each piece of the tokens what is kept of it."""
 
     def parse(self, source: Source, bag: Bag) -> n.Module:
         """The tree of the file, as `parse_module` and its like give it; the same one for the same source."""
@@ -66,13 +72,46 @@ class Parser:
             bag.add(diagnostic)
         return self.tree
 
+    def _lex(self, source: Source, bag: Bag) -> tuple[int, int]:
+        """Fill `tokens`; how many of the first and of the last pieces are what they were, whatever their places."""
+        again = relex(self._plain, source) if self._plain is not None and self.kind == "module" else None
+        plain = again.tokens if again is not None else lex_plain(source, self.kind)
+        if plain is None:
+            self._plain = None
+            self.tokens = lex(source, bag, self.kind)
+            return 0, 0
+        check_characters(source, bag)
+        self._plain = plain
+        self.tokens = plain.copy()
+        return (again.head, again.tail) if again is not None else (0, 0)
+
     def _parse(self, source: Source, bag: Bag) -> n.Module:
-        tokens = self.tokens = lex(source, bag, self.kind)
+        head, tail = self._lex(source, bag)
+        tokens = self.tokens
+        assert tokens is not None
+        old, pieces = self._kept, tokens.pieces
+        waiting: dict[str, deque[_Kept]] = {}
+        for one in old[head : len(old) - tail]:
+            if one is not None:
+                waiting.setdefault(one.text, deque()).append(one)
         context, start = Context(tokens, bag), STARTS[self.kind]
         declarations: list[n.Declaration] = []
-        kept: dict[str, deque[_Kept]] = {}
-        for piece in tokens.pieces:
-            made = self._again(context, piece, start, kept)
+        kept: list[_Kept | None] = []
+        for index, piece in enumerate(pieces):
+            at = tokens.docs[piece.first].start if tokens.kinds[piece.first] == DOC else tokens.starts[piece.first]
+            if index < head:
+                found = old[index]
+            elif index >= len(pieces) - tail:
+                found = old[index - len(pieces)]
+            else:
+                found = _waiting(waiting, context, piece, at)
+            if found is not None:
+                found.move(at)
+                declarations.append(found.made)
+                kept.append(found)
+                continue
+            made, stays = _made(context, piece, start, at)
+            kept.append(stays)
             if made is not None:
                 declarations.append(made)
         self._kept = kept
@@ -82,22 +121,27 @@ class Parser:
             doc = make_doc(span.start, span.end, text)
         return make_module(0, len(source.text), source, doc, tuple(declarations), comments_of(tokens))
 
-    def _again(self, context: Context, piece: Piece, start: int, kept: dict[str, deque[_Kept]]) -> n.Declaration | None:
-        tokens = context.tokens
-        at = tokens.docs[piece.first].start if tokens.kinds[piece.first] == DOC else tokens.starts[piece.first]
-        text = context.text[at : tokens.ends[piece.end - 1]]
-        kinds, end = tokens.kinds[piece.first : piece.end + 1], tokens.starts[piece.end] - at
-        waiting = self._kept.get(text)
-        if waiting and piece.sound and piece.clean and waiting[0].kinds == kinds and waiting[0].end == end:
-            found = waiting.popleft()
-            found.move(at)
-            kept.setdefault(text, deque()).append(found)
-            return found.made
-        reported, comments = context.reported, len(tokens.comments)
-        made: n.Declaration | None = parse_piece(context, piece, start)
-        if made is not None and context.reported == reported and len(tokens.comments) == comments:
-            kept.setdefault(text, deque()).append(_Kept(made, at, kinds, end))
-        return made
+
+def _waiting(waiting: dict[str, deque[_Kept]], context: Context, piece: Piece, at: int) -> _Kept | None:
+    """A declaration that was kept and is the one that stands at `at`."""
+    tokens = context.tokens
+    same = waiting.get(context.text[at : tokens.ends[piece.end - 1]])
+    if not same or not piece.sound or not piece.clean:
+        return None
+    if same[0].kinds != tokens.kinds[piece.first : piece.end + 1] or same[0].end != tokens.starts[piece.end] - at:
+        return None
+    return same.popleft()
+
+
+def _made(context: Context, piece: Piece, start: int, at: int) -> tuple[n.Declaration | None, _Kept | None]:
+    """A declaration that is parsed, and what is kept of it, if nothing was said."""
+    tokens = context.tokens
+    reported, comments = context.reported, len(tokens.comments)
+    made: n.Declaration | None = parse_piece(context, piece, start)
+    if made is None or context.reported != reported or len(tokens.comments) != comments:
+        return made, None
+    text, kinds = context.text[at : tokens.ends[piece.end - 1]], tokens.kinds[piece.first : piece.end + 1]
+    return made, _Kept(made, at, text, kinds, tokens.starts[piece.end] - at)
 
 
 def shift(nodes: list[Node], by: int) -> None:

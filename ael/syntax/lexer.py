@@ -94,6 +94,14 @@ def lex(source: Source, bag: Bag, kind: FileKind) -> Tokens:
     return lexer.tokens
 
 
+def lex_plain(source: Source, kind: FileKind) -> Tokens | None:
+    """The tokens of a text in which everything is closed and nothing is to be reported; None for any other. Characters that no source may
+    hold are not looked for."""
+    found = Bag()
+    lexer = _Lexer(source, found, kind, resync=False)
+    return lexer.tokens if lexer.run() and not lexer.early and not found.sorted() else None
+
+
 class _Open(NamedTuple):
     """What is open: `(`, `[`, `{`, or the quotes of a string whose interpolation is being read."""
 

@@ -76,3 +76,11 @@ class Tokens:
         self.pieces: list[Piece] = []
         self.doubtful: set[int] = set()
         """Tokens before which a character was passed over, so that what does not fit there has been told."""
+
+    def copy(self) -> Tokens:
+        """The same tokens, with comments of their own: the parser adds to those."""
+        made = Tokens(self.source)
+        for name in self.__slots__:
+            setattr(made, name, getattr(self, name))
+        made.comments = list(self.comments)
+        return made
