@@ -14,6 +14,7 @@ from pathlib import Path
 from ael.check.builtin import EFFECT_SIGNATURES, FUNCTIONS, METHODS, TEST_FUNCTIONS, Builtin
 from ael.cli.main import COMMANDS, parser_of
 from ael.diagnostics.codes import AREAS
+from ael.editor.words import words
 from ael.types.fault import FaultKind
 from ael.types.text import show
 from ael.types.type import Type
@@ -179,7 +180,35 @@ def recipes() -> str:
     )
 
 
-PAGES = {"builtins.md": builtins, "cli.md": commands, "cookbook/README.md": recipes, "errors/README.md": errors}
+def grammar() -> str:
+    """The grammar as it is read by people: without the names of the parser's actions."""
+    parts = [
+        "# The grammar\n\nHow AEL is written: `grammar/ael.lark` without the names of its actions. `[x]` may be left out, words in quotes"
+        " stand as they are. A `NEWLINE` is one that ends something: [the language](language.md#text) says when. `NAME` is a name, `FIELD_WORD` a"
+        " reserved word where only the name of a field can stand, `STRING_HEAD`, `STRING_MID` and `STRING_TAIL` are the parts of a text"
+        " around `${…}`.\n"
+    ]
+    kinds = [("Reserved", ("declaration", "statement", "operator", "literal")), ("Words only in their place", ("soft", "clause"))]
+    for title, names in kinds:
+        found = [f"`{word}`" for name in names for word in words()[name]]
+        parts.append(f"**{title}**: {' '.join(found)}\n")
+    text = (DOCS.parent / "grammar" / "ael.lark").read_text(encoding="utf-8")
+    for section in re.split(r"^// --- (.+?) -+\n", text, flags=re.MULTILINE)[1:]:
+        if "\n" not in section:
+            parts.append(f"## {section[0].upper()}{section[1:]}\n")
+        else:
+            rules = re.sub(r" *-> \w+$", "", section, flags=re.MULTILINE)
+            parts.append(f"```text\n{rules.strip()}\n```\n")
+    return "\n".join(parts)
+
+
+PAGES = {
+    "grammar.md": grammar,
+    "builtins.md": builtins,
+    "cli.md": commands,
+    "cookbook/README.md": recipes,
+    "errors/README.md": errors,
+}
 
 if __name__ == "__main__":
     for file, made in PAGES.items():

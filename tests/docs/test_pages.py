@@ -11,6 +11,8 @@ from collections.abc import Iterator
 import pytest
 
 from ael.cli.main import COMMANDS, parser_of, split
+from ael.editor.words import words
+from ael.types.fault import FaultKind
 from tests.docs.pages import DOCS, PAGES
 from tests.docs.test_docs import PAGES as WRITTEN
 from tests.docs.test_docs import ROOT
@@ -23,6 +25,19 @@ ENDS = frozenset({"|", "||", "&&", ">", ">>", "<", ";", "&"})
 @pytest.mark.parametrize("file", PAGES)
 def test_a_page_that_follows_the_code_is_fresh(file: str) -> None:
     assert (DOCS / file).read_text(encoding="utf-8") == PAGES[file](), "python -m tests.docs.pages"
+
+
+def test_the_language_has_no_word_that_its_page_leaves_out() -> None:
+    """Words of every kind, and the faults, are named in code; the page of the grammar has each rule."""
+    pages = "\n".join((DOCS / name).read_text(encoding="utf-8") for name in ("language.md", "deployment.md", "packs.md"))
+    code = set(re.findall(r"[A-Za-z_]+", " ".join(re.findall(r"```.*?```|`[^`\n]+`", pages, re.DOTALL))))
+    assert {word for kind in words().values() for word in kind} - code == set()
+    assert {kind.value for kind in FaultKind} - code == set()
+    grammar = (DOCS / "grammar.md").read_text(encoding="utf-8")
+    source = (ROOT / "grammar" / "ael.lark").read_text(encoding="utf-8")
+    rules = re.findall(r"^[a-z_]+(?=:)", source, re.MULTILINE)
+    assert re.findall(r"^[a-z_]+(?=:)", grammar, re.MULTILINE) == rules
+    assert "->" not in re.sub(r'"->"', "", grammar), "names of actions are of no use to a reader"
 
 
 def typed() -> Iterator[tuple[str, list[str]]]:
@@ -56,7 +71,7 @@ TYPED = list(typed())
 
 
 def test_every_command_line_of_the_docs_is_one_that_its_command_takes() -> None:
-    wrong = [f"{where}: ael {shlex.join(words)}: {problem}" for where, words in TYPED if (problem := refused(words))]
+    wrong = [f"{where}: ael {shlex.join(line)}: {problem}" for where, line in TYPED if (problem := refused(line))]
     assert wrong == []
     assert len(TYPED) > 60
 
