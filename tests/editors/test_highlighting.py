@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -101,36 +99,6 @@ def test_pygments_tells_words_from_names_as_the_grammar_does(grammar: Language) 
             elif name.startswith(("examples/", "stdlib/")):
                 assert not coloured, f"{name}: {word!r} in {text[max(0, at - 30) : at + 20]!r}"
     assert {word for name in (*RESERVED, "soft", "clause") for word in words()[name]} <= seen
-
-
-@pytest.mark.skipif(shutil.which("vim") is None, reason="needs Vim itself, which no package of the registry carries")
-@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_vim_gives_every_word_of_the_examples_a_group(path: Path, tmp_path: Path) -> None:
-    out = tmp_path / "groups"
-    script = tmp_path / "dump.vim"
-    script.write_text(
-        f"""
-        set nocompatible
-        syntax on
-        source {ROOT}/editors/vim/syntax/ael.vim
-        let found = []
-        for line in range(1, line('$'))
-          for col in range(1, len(getline(line)))
-            let char = getline(line)[col - 1]
-            if char !~ '\\s' && synIDattr(synID(line, col, 1), 'name') == ''
-              call add(found, line . ':' . col . ' ' . char)
-            endif
-          endfor
-        endfor
-        call writefile(found, '{out}')
-        qall!
-        """.replace("\n        ", "\n"),
-        encoding="utf-8",
-    )
-    command = ["vim", "-u", "NONE", "-i", "NONE", "-n", "-es", "-S", str(script), str(path)]
-    subprocess.run(command, timeout=60, capture_output=True, check=False)
-    lines = out.read_text(encoding="utf-8").splitlines()
-    assert [line for line in lines if not line.endswith((".", "{", "}"))] == []
 
 
 def cost(read: Callable[[str], object], text: str) -> float:
