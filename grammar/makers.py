@@ -44,12 +44,14 @@ def classes() -> list[type[Node]]:
 
 
 def _annotations(cls: type[Node]) -> dict[str, str]:
-    return {name: str(text) for name, text in cls.__annotations__.items()}
+    """Field -> type, those of a class that it is made from first."""
+    inherited = _annotations(base) if (base := cls.__bases__[0]) is not Node else {}
+    return inherited | {name: str(text) for name, text in cls.__annotations__.items()}
 
 
 def makers() -> str:
     """The text of `ael/syntax/make.py`."""
-    names = sorted({c.__name__ for c in classes()} | {"BinaryOp", "Clause", "Declaration", "Expr", "ModelItem", "Pattern", "Statement",
+    names = sorted({c.__name__ for c in classes()} | {"BinaryOp", "Clause", "Declaration", "Expr", "ModelItem", "Pattern", "Row", "Statement",
                                                       "TypeExpr", "UnaryOp"})  # fmt: skip
     out = [_HEAD.format(names="\n".join(f"    {n}," for n in names))]
     for cls in classes():

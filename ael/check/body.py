@@ -12,6 +12,7 @@ from ael.check.kind import BOOL, STRING
 from ael.check.module import far_service
 from ael.check.program import Local
 from ael.check.sign import UNCERTAIN
+from ael.check.table import table
 from ael.syntax import nodes as n
 from ael.types.signature import Signature
 from ael.types.text import show
@@ -30,7 +31,10 @@ def check_declaration(c: Checker, node: n.Declaration) -> None:
     """Check what is code in one declaration. Nothing of it is asked by another one's code but what `Collected` holds."""
     match node:
         case n.FunctionDecl():
+            errors = c.bag.errors
             _function(c, node, f"{c.module.name}.{node.name.text}")
+            if isinstance(node.body, n.Rows):
+                table(c, node, node.body, typed=c.bag.errors == errors)
         case n.ToolDecl():
             _tool(c, node)
         case n.NodeDecl():

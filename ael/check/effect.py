@@ -150,8 +150,8 @@ def build(context: Context, declared: Declared, providers: dict[str, list[str]])
         for _, _, key, node, what in found:
             unit = Unit(key, module, node)
             graph.units[key] = unit
-            if what:
-                graph.plain.append((unit, what))
+            if what or isinstance(node, n.Rows):
+                graph.plain.append((unit, what or "a table"))
     builder = _Builder(graph, declared)
     for module, found in regions.items():
         builder.gather(context.collected.modules[module], found)

@@ -284,6 +284,10 @@ def _expanded(row: Row) -> list[Row]:
 
 def unreachable(c: Checker, arm: n.Arm) -> None:
     """Report an arm that no value comes to."""
+    if c.module.source.text[arm.pattern.span.start : arm.pattern.span.end] != "_" and isinstance(arm.pattern, n.WildcardPattern):
+        # The other side of a table's cell, which nobody wrote.
+        c.report("AEL1104", "this cell holds for everything: write `_`", arm.pattern.span, warning=True)
+        return
     c.report(
         "AEL1104", "this arm is never taken: the ones above it take everything that it matches", arm.pattern.span, warning=True
     )

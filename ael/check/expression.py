@@ -291,6 +291,7 @@ HANDLERS: Mapping[type, Handler] = MappingProxyType(
         n.ParallelFor: parallel_for,
         n.ParallelRecord: parallel_record,
         n.Block: block,
+        n.Rows: block,
     }
 )
 """How each form of expression is checked."""

@@ -483,6 +483,7 @@ _SHORT = frozenset({"and", "or", "??"})
 _TABLE: dict[type, Callable[[Flow, Any], int]] = {
     n.Reference: Flow._name, n.FieldAccess: Flow._name, n.StringLit: Flow._string, n.Call: Flow._call, n.If: Flow._if,
     n.Match: Flow._match, n.Catch: Flow._catch, n.Lambda: Flow._escaping, n.Block: Flow._block, n.ParallelFor: Flow._parallel,
+    n.Rows: Flow._block,
     n.Let: Flow._let, n.Assign: Flow._assign, n.For: Flow._for, n.While: Flow._while, n.Return: Flow._return, n.Fail: Flow._fail,
     n.Break: Flow._skip, n.Continue: Flow._skip,
     n.ExprStatement: lambda f, s: f.eval(s.value), n.Try: Flow._try, n.FieldValue: lambda f, v: f.eval(v.value),

@@ -116,6 +116,8 @@ from ael.syntax.nodes import (
     Retry,
     Return,
     RoleDecl,
+    Row,
+    Rows,
     Script,
     ServiceDecl,
     Setting,
@@ -1355,6 +1357,19 @@ def make_role_decl(start: int, end: int, doc: Doc | None, path: Path) -> RoleDec
     o.doc = doc
     o.path = path
     o.__class__ = RoleDecl
+    return o
+
+
+_Rows = open_twin(Rows)
+
+
+def make_rows(start: int, end: int, statements: tuple[Statement, ...], clauses: tuple[Clause, ...], rows: tuple[Row, ...]) -> Rows:
+    o = _new(_Rows)
+    o.span = _tuple(Span, (start, end))
+    o.statements = statements
+    o.clauses = clauses
+    o.rows = rows
+    o.__class__ = Rows
     return o
 
 

@@ -139,6 +139,12 @@ from ael.syntax.declaration import (
     UseName,
     Variant,
 )
+from ael.syntax.table import (
+    Cell,
+    Comparison,
+    Row,
+    Rows,
+)
 from ael.syntax.tree import (
     Doc,
     Name,
@@ -169,8 +175,10 @@ __all__ = [
     "Budget",
     "Call",
     "Catch",
+    "Cell",
     "Clause",
     "Comment",
+    "Comparison",
     "Compensate",
     "ConstDecl",
     "Continue",
@@ -253,6 +261,8 @@ __all__ = [
     "Retry",
     "Return",
     "RoleDecl",
+    "Row",
+    "Rows",
     "Script",
     "ServiceDecl",
     "Setting",

@@ -106,7 +106,7 @@ def same(left: Node, right: Node) -> bool:
     return True
 
 
-_LAYOUT = frozenset({"span", "module_span", "comments", "source", "text_form"})
+_LAYOUT = frozenset({"span", "module_span", "comments", "source", "text_form", "rows"})
 """Fields that say how something was written, not what it means."""
 
 

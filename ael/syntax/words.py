@@ -53,8 +53,8 @@ CONTINUES = _kinds(
 
 STARTERS: dict[FileKind, frozenset[int]] = {
     "module": _kinds(
-        "use", "pub", "permission", "role", "enum", "record", "open", "error", "type", "const", "fn", "tool", "node", "agent",
-        "skill", "service", "provide", "mcp", "model", "store", "test",
+        "use", "pub", "permission", "role", "enum", "record", "open", "error", "type", "const", "fn", "table", "tool", "node",
+        "agent", "skill", "service", "provide", "mcp", "model", "store", "test",
     ),
     "pack": _kinds("pack"),
     "deployment": frozenset(),

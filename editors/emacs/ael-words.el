@@ -29,9 +29,9 @@
   "Words of the class `literal'.")
 
 (defconst ael-words-soft
-  '("model" "open" "edge" "instructions" "input" "require" "follow_up"
-    "examples" "script" "extern" "trusted" "each" "pack" "uses"
-    "depends" "tenant" "default" "allow" "resource" "prompt")
+  '("model" "open" "table" "edge" "instructions" "input" "require"
+    "follow_up" "examples" "script" "extern" "trusted" "each" "pack"
+    "uses" "depends" "tenant" "default" "allow" "resource" "prompt")
   "Words of the class `soft'.")
 
 (defconst ael-words-clause

@@ -15,4 +15,6 @@ CODES: dict[str, str] = {
     "AEL0410": "a pattern that cannot stand here",
     "AEL0411": "alternatives that bind different names",
     "AEL0412": "a compensation that can fail, leaves its block, or stands last",
+    "AEL0413": "a table that leaves something open",
+    "AEL0414": "two rows of a table that hold at once",
 }

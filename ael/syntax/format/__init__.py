@@ -9,7 +9,7 @@ from __future__ import annotations
 from ael.diagnostics.diagnostic import Bag
 from ael.source import Source
 from ael.syntax import nodes as n
-from ael.syntax.format import clauses, declarations, expressions, project, statements, types
+from ael.syntax.format import clauses, declarations, expressions, project, statements, table, types
 from ael.syntax.format.stream import Printer, Stream
 from ael.syntax.lexer import lex
 from ael.syntax.parse import parse_deployment, parse_module, parse_pack
@@ -18,6 +18,7 @@ from ael.syntax.words import FileKind
 
 PRINTERS: dict[type[Node], Printer] = {
     **types.PRINTERS, **expressions.PRINTERS, **statements.PRINTERS, **clauses.PRINTERS, **declarations.PRINTERS, **project.PRINTERS,
+    **table.PRINTERS,
 }  # fmt: skip
 """The printer of each class of nodes."""
 

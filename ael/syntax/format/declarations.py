@@ -182,11 +182,11 @@ def const(p: Stream, node: n.ConstDecl) -> None:
 
 
 def function(p: Stream, node: n.FunctionDecl) -> None:
-    titled(p, "fn")
+    titled(p, "table" if isinstance(node.body, n.Rows) else "fn")
     if node.type_parameters:
         bracketed(p, "<", ">", node.type_parameters, trailing=False)
     signature(p, node)
-    p.space()
+    before_body(p, node.body.clauses if isinstance(node.body, n.Rows) else ())
     p.show(node.body)
 
 

@@ -214,6 +214,7 @@
 [
   "model"
   "open"
+  "table"
   "edge"
   "instructions"
   "input"
