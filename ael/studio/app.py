@@ -21,6 +21,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
@@ -79,7 +80,7 @@ class Studio:
     guard: Guard
     feed: Feed
     about: Mapping[str, object] = field(default_factory=dict)
-    files: Mapping[str, tuple[str, bytes]] = field(default_factory=lambda: _files())
+    files: Mapping[str, tuple[str, bytes, bytes]] = field(default_factory=lambda: _files())
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -154,7 +155,9 @@ class Studio:
         found = self.files.get(name or "index.html")
         if found is None:
             raise Refused(404, "there is no such file")
-        await _send(send, 200, found[1], found[0])
+        packed = "gzip" in headers.get("accept-encoding", [""])[0]
+        kind, plain, small = found
+        await _send(send, 200, small if packed else plain, kind, *([("content-encoding", "gzip")] if packed else []))
 
     # --- what is read -------------------------------------------------------------------------------------------------------
 
@@ -270,13 +273,14 @@ _SHUT = (
 )
 
 
-def _files() -> dict[str, tuple[str, bytes]]:
-    """The files of the page, which are read once."""
+def _files() -> dict[str, tuple[str, bytes, bytes]]:
+    """The files of the page, which are read once: what each is, its bytes, and these compressed."""
     folder = Path(__file__).with_name("page")
     found = {}
     for file in sorted(folder.iterdir()):
         kind = _FILES.get(file.suffix, "text/html; charset=utf-8")
-        found[file.name] = (kind, file.read_bytes())
+        data = file.read_bytes()
+        found[file.name] = (kind, data, gzip.compress(data))
     return found
 
 

@@ -12,6 +12,7 @@ import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -60,6 +61,7 @@ class Crew:
     _texts: dict[str, tuple[str, str]] = field(default_factory=dict)
     _loop: asyncio.AbstractEventLoop | None = None
     _thread: threading.Thread | None = None
+    _looking: Future[None] | None = None
 
     def mine(self, run: str) -> bool:
         """Whether a run is executed here, or goes on here when it can."""
@@ -92,14 +94,15 @@ class Crew:
         with suppress(TimeoutError):
             await asyncio.wait_for(asyncio.wrap_future(closing), seconds)
         loop.call_soon_threadsafe(loop.stop)
-        await asyncio.to_thread(self._thread.join, 5.0)
+        await asyncio.to_thread(self._thread.join)
+        loop.close()
 
     async def _there(self, work: Coroutine[Any, Any, R]) -> R:
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
             self._thread = threading.Thread(target=self._loop.run_forever, name="ael-studio-runs", daemon=True)
             self._thread.start()
-            asyncio.run_coroutine_threadsafe(self._look(), self._loop)
+            self._looking = asyncio.run_coroutine_threadsafe(self._look(), self._loop)
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
 
     # --- in the thread ----------------------------------------------------------------------------------------------------
@@ -220,6 +223,8 @@ class Crew:
                 self.failed.popitem(last=False)
 
     async def _close(self) -> None:
+        if self._looking is not None:
+            self._looking.cancel()
         for bench in self._benches.values():
             bench.worker.stop()
         await asyncio.gather(*(bench.work for bench in self._benches.values()), return_exceptions=True)

@@ -5,11 +5,12 @@ It is for whoever fills it in. What was filled in is decoded by the decoder that
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 from ael.project.entry import EntryError, choose, entries
 from ael.project.program import Opened
-from ael.types.canonical import json_form
+from ael.types.canonical import EncodeError, encode
 from ael.types.definition import AliasDef, Definitions, EnumDef, FieldDef, NoDefault, RecordDef
 from ael.types.problem import Problem
 from ael.types.text import show
@@ -65,8 +66,8 @@ def _default(value: object) -> dict[str, object]:
     if isinstance(value, NoDefault):
         return {}
     try:
-        return {"default": json_form(value)}
-    except (TypeError, ValueError):
+        return {"default": json.loads(encode(value))}
+    except EncodeError:
         return {}
 
 

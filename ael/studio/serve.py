@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import webbrowser
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -62,8 +63,18 @@ def prepared(asked: Asked, bag: Bag) -> Program | None:
     return program if program.open(bag) else None
 
 
-async def serve(asked: Asked, program: Program, stop: asyncio.Event | None = None) -> None:
-    """Serve until a signal, or `stop`. Raises `HostError` for a port that is taken, and `Unusable` where runs are kept in memory."""
+def _printed(address: str) -> None:
+    """The address is what the command is for: on standard output, and alone there."""
+    print(address, flush=True)
+
+
+async def serve(
+    asked: Asked, program: Program, stop: asyncio.Event | None = None, ready: Callable[[str], None] = _printed
+) -> None:
+    """Serve until a signal, or `stop`; `ready` hears the address when connections are taken.
+
+    Raises `HostError` for a port that is taken, and `Unusable` where runs are kept in memory.
+    """
     warnings: list[str] = []
     store = open_runs(program.deployment, Secrets(program.deployment), warnings)
     if store is None:
@@ -96,8 +107,7 @@ async def serve(asked: Asked, program: Program, stop: asyncio.Event | None = Non
     try:
         while not server.started and not serving.done():
             await asyncio.sleep(0.01)
-        # The address is what the command is for: on standard output, and alone there.
-        print(address(guard.token), flush=True)
+        ready(address(guard.token))
         if asked.browser:
             await asyncio.to_thread(webbrowser.open, address(guard.token))
         await asyncio.wait({serving, stopped}, return_when=asyncio.FIRST_COMPLETED)

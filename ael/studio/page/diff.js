@@ -1,13 +1,13 @@
 // Two runs beside each other: where they first differ, what each did otherwise, what it took, how it ended.
 
 import { get } from "./api.js";
-import { h, json, lasted, money, number } from "./dom.js";
+import { h, json, lasted, money, number, to } from "./dom.js";
 import { title } from "./main.js";
 
 export function view(main, page, a, b) {
   title("Compare");
   page.live.follow(null);
-  const link = (run) => h("a", { href: `#/runs/${encodeURIComponent(run)}` }, run);
+  const link = (run) => h("a", { href: to(run) }, run);
   async function load() {
     const told = await get("diff", { a, b });
     const row = (label, read) => h("tr", {}, h("th", { scope: "row" }, label), h("td", {}, read(told.spent.a)), h("td", {}, read(told.spent.b)));

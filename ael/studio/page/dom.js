@@ -94,6 +94,8 @@ const WORDS = { value: "done", parked: "waiting", running: "running", ready: "re
 const SIGNS = { value: "✓", parked: "‖", running: "▶", ready: "○", dead: "✕", error: "!", fault: "✕", uncertain: "?", refused: "⊘", interrupted: "◌", open: "…" };
 export const state = (row) => (row.state === "ended" ? row.ending ?? "ended" : row.state);
 export const badge = (word) => h("span", { class: `badge ${word}` }, h("span", { "aria-hidden": "true" }, `${SIGNS[word] ?? "•"} `), WORDS[word] ?? word);
+export const to = (run) => `#/runs/${encodeURIComponent(run)}`;
+export const between = (a, b) => `#/diff/${encodeURIComponent(a)}/${encodeURIComponent(b)}`;
 export const sign = (word) => SIGNS[word] ?? "";
 
 export const facts = (pairs) => h("dl", { class: "facts" }, pairs.filter(([, value]) => value !== "" && value !== null && value !== undefined)

@@ -1,7 +1,7 @@
 // A fork: a new run from a step on, with whatever is to be otherwise; what it would take is said before it is made.
 
 import { at, get, post } from "./api.js";
-import { dialog, h, money, number, problem, say, set } from "./dom.js";
+import { dialog, h, money, number, problem, say, set, to } from "./dom.js";
 
 const HINTS = ["input.", "model.", "budget.tokens", "budget.cost", "budget.steps", "budget.tool_calls"];
 
@@ -72,7 +72,7 @@ export async function open(run, path, span) {
       const made = await post(`${at(run)}/fork`, asked());
       box.close();
       say("the fork is made");
-      location.hash = `#/runs/${encodeURIComponent(made.run)}`;
+      location.hash = to(made.run);
     } catch (error) { set(failed, problem(error)); go.disabled = false; }
   } }, h("p", {}, "A new run. Everything before the step is replayed; from there on models are asked anew, and nothing that took effect takes effect again."),
     h("label", { for: "fork-at" }, "From the step (a place, a number, ", h("code", {}, "pay:2"), ", ", h("code", {}, "failed"), "; empty: where a change first matters)"), place, list,

@@ -1,7 +1,7 @@
 // What waits for a person, with everything that is needed to decide: the exact arguments, the question, what is not known.
 
 import { at, get, post } from "./api.js";
-import { facts, h, json, long, problem, say, set, time, when } from "./dom.js";
+import { facts, h, json, long, problem, say, set, time, to, when } from "./dom.js";
 
 export class Pending {
   // `run`: only what this run waits for; `changed` is called when something was decided.
@@ -45,7 +45,7 @@ export class Pending {
     const controls = this.page.about.read_only ? null : one.kind === "uncertain" ? this.settle(one, id, failed) : asks ? this.answer(one, id, failed) : this.approve(one, id, failed);
     return h("section", { class: `ask card${one.late ? " late" : ""}`, "aria-labelledby": id },
       h("div", { class: "card-head" }, h("h2", { id }, h("span", { class: "target" }, name), ` ${what}`), one.late ? h("span", { class: "badge late" }, "late") : null,
-        this.run === null ? h("a", { href: `#/runs/${encodeURIComponent(one.run)}` }, one.run) : null),
+        this.run === null ? h("a", { href: to(one.run) }, one.run) : null),
       facts([["Asked", time(one.asked)], ["Until", one.due ? `${when(one.due)}` : ""], ["Decides", one.role ?? ""], ["Because", asks ? "" : one.reason], ["Tenant", one.tenant === "local" ? "" : one.tenant], ["Step", h("code", {}, one.step)], ["Key", one.kind === "uncertain" ? h("code", {}, one.key) : ""]]),
       asks ? long(one.question.message) : [h("h3", {}, "Arguments"), json(one.arguments)],
       one.preview ? [h("h3", {}, "What it would do"), long(one.preview)] : null,

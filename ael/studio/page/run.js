@@ -1,7 +1,7 @@
 // One run: how it stands, its graph, its timeline, the step that is looked at; live.
 
 import { at, get, post } from "./api.js";
-import { badge, dialog, facts, h, lasted, long, money, number, problem, put, say, set, state, tell, when } from "./dom.js";
+import { badge, between, dialog, facts, h, lasted, long, money, number, problem, put, say, set, state, tell, to, when } from "./dom.js";
 import { title } from "./main.js";
 import { Graph } from "./graph.js";
 import { Pending } from "./pending.js";
@@ -103,11 +103,11 @@ export function view(main, page, run) {
     const name = h("h1", {}, row.name, " ", h("span", { class: "id" }, row.run));
     set(head, h("nav", { "aria-label": "Where this is", class: "crumbs" }, h("a", { href: "#/" }, "Runs"), " / ", row.run),
       h("div", { class: "head" }, h("div", { class: "name-line" }, name, badge(word), row.cancelling ? h("span", { class: "soft" }, "told to end") : null),
-        h("div", { class: "tools" }, act, row.fork ? h("a", { class: "button", href: `#/diff/${encodeURIComponent(row.fork.of)}/${encodeURIComponent(row.run)}` }, "Compare with its original") : null,
+        h("div", { class: "tools" }, act, row.fork ? h("a", { class: "button", href: between(row.fork.of, row.run) }, "Compare with its original") : null,
           h("button", { type: "button", onclick: readers }, "Who has read it"))),
       facts([["Started", when(row.started)], ["Ended", row.ended ? when(row.ended) : ""], ["At work", lasted(row.active)], ["Waited", row.parked ? lasted(row.parked) : ""],
         ["Caller", row.tenant === "local" ? row.caller : `${row.caller} of ${row.tenant}`], ["Executed", row.here && !row.ended ? "by this studio" : ""],
-        ["Forked from", row.fork ? h("span", {}, h("a", { href: `#/runs/${encodeURIComponent(row.fork.of)}` }, row.fork.of), ` at ${row.fork.at || "its end"}${row.fork.changes.length ? `, with another ${row.fork.changes.join(", ")}` : ""}`) : ""],
+        ["Forked from", row.fork ? h("span", {}, h("a", { href: to(row.fork.of) }, row.fork.of), ` at ${row.fork.at || "its end"}${row.fork.changes.length ? `, with another ${row.fork.changes.join(", ")}` : ""}`) : ""],
         ["Program", h("code", {}, row.digest.slice(0, 12))]]));
   }
 

@@ -1,7 +1,7 @@
 // All runs: what they are, how they stand, what they cost; live.
 
 import { get } from "./api.js";
-import { badge, h, lasted, money, number, say, set, state, tell, time } from "./dom.js";
+import { badge, between, h, lasted, money, number, say, set, state, tell, time, to } from "./dom.js";
 import { title } from "./main.js";
 
 const STATES = ["running", "parked", "ready", "ended", "dead"];
@@ -36,7 +36,7 @@ export function view(main, page) {
     if (!one) {
       const pick = h("input", { type: "checkbox", "aria-label": `Compare ${row.run}`, onchange: () => { if (pick.checked) { kept.picked.add(row.run); } else { kept.picked.delete(row.run); } picked(); } });
       pick.checked = kept.picked.has(row.run);
-      const link = h("a", { href: `#/runs/${encodeURIComponent(row.run)}` }, h("span", { class: "name" }, row.name), h("span", { class: "id" }, row.run));
+      const link = h("a", { href: to(row.run) }, h("span", { class: "name" }, row.name), h("span", { class: "id" }, row.run));
       const cells = { state: h("td", {}), started: h("td", {}, time(row.started)), took: h("td", { class: "right" }), tokens: h("td", { class: "right" }), cost: h("td", { class: "right" }) };
       const element = h("tr", { data: { run: row.run } }, h("td", { class: "pick" }, pick), h("th", { scope: "row" }, link), Object.values(cells), h("td", {}, row.caller, row.tenant === "local" ? "" : ` · ${row.tenant}`));
       one = { element, link, cells, told: "" };
@@ -79,7 +79,7 @@ export function view(main, page) {
   function picked() {
     const two = [...kept.picked].slice(-2);
     compare.hidden = two.length < 2;
-    if (two.length === 2) { compare.href = `#/diff/${encodeURIComponent(two[0])}/${encodeURIComponent(two[1])}`; }
+    if (two.length === 2) { compare.href = between(two[0], two[1]); }
   }
 
   async function load() {

@@ -1,7 +1,7 @@
 // A new run: an entry of the program, and a form from the types of its parameters. What does not fit is said at its field.
 
 import { get, post } from "./api.js";
-import { h, problem, say, set } from "./dom.js";
+import { h, problem, say, set, to } from "./dom.js";
 import { title } from "./main.js";
 
 let numbers = 0;
@@ -46,7 +46,7 @@ export function view(main, page) {
         go.disabled = true;
         const found = await post("runs", { entry: choice.value, input, detached: where.value === "workers", caller: caller?.value ?? "", tenant: tenant?.value ?? "" });
         say("the run has begun");
-        location.hash = `#/runs/${encodeURIComponent(found.run)}`;
+        location.hash = to(found.run);
       } catch (error) {
         go.disabled = false;
         const rest = (error.told?.problems ?? (error.path === undefined ? [] : [{ path: error.path, message: error.message }])).filter((one) => !mark(form, one));

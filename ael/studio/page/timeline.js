@@ -5,7 +5,6 @@ import { h, lasted, money, number, set, sign, tell } from "./dom.js";
 
 const LINE = 28;
 const SPARE = 12;
-const GROUPS = new Set(["run", "agent", "node"]);
 const WORK = new Set(["turn", "tool", "operation", "store", "effect", "retry"]);
 
 // Long times in which nothing was done (a run that waited for a person) are drawn short, so that the work can be seen.
@@ -170,7 +169,7 @@ export class Timeline {
     tell(row.cells[3], one.more?.cost !== undefined ? money(one.more.cost) : "");
     const left = this.scale.on(one.at);
     const right = this.scale.on(one.at + one.for);
-    row.bar.style.left = `${left * 100}%`;
+    row.bar.style.left = `min(${left * 100}%, 100% - 2px)`;
     row.bar.style.width = `max(2px, ${(right - left) * 100}%)`;
     tell(row.lane.lastChild, `from ${lasted(one.at)} on`);
   }
@@ -236,5 +235,3 @@ export class Timeline {
 
   leave() { this.watch.disconnect(); }
 }
-
-export const isGroup = (one) => GROUPS.has(one.kind);
