@@ -57,7 +57,7 @@ def files() -> list[str]:
 def test_files_of_the_project(name: str) -> None:
     text = (ROOT / name).read_text("utf-8")
     last = name.rsplit("/", 1)[-1]
-    kind: FileKind = "deployment" if last.startswith("deploy") else "pack" if last == "pack.ael" else "module"
+    kind: FileKind = "deployment" if last.startswith(("deploy", "eval")) else "pack" if last == "pack.ael" else "module"
     assert styled(text, kind)
 
 
