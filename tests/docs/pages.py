@@ -183,10 +183,10 @@ def recipes() -> str:
 def grammar() -> str:
     """The grammar as it is read by people: without the names of the parser's actions."""
     parts = [
-        "# The grammar\n\nHow AEL is written: `grammar/ael.lark` without the names of its actions. `[x]` may be left out, words in quotes"
-        " stand as they are. A `NEWLINE` is one that ends something: [the language](language.md#text) says when. `NAME` is a name, `FIELD_WORD` a"
-        " reserved word where only the name of a field can stand, `STRING_HEAD`, `STRING_MID` and `STRING_TAIL` are the parts of a text"
-        " around `${…}`.\n"
+        "# The grammar\n\nHow AEL is written: `grammar/ael.lark` without the names of its actions. `[x]` may be left out, words in"
+        " quotes stand as they are. A `NEWLINE` is one that ends something: [the language](language.md#text) says when. `NAME` is a"
+        " name, `FIELD_WORD` a reserved word where only the name of a field can stand, `STRING_HEAD`, `STRING_MID` and `STRING_TAIL`"
+        " are the parts of a text around `${…}`.\n"
     ]
     kinds = [("Reserved", ("declaration", "statement", "operator", "literal")), ("Words only in their place", ("soft", "clause"))]
     for title, names in kinds:

@@ -100,7 +100,7 @@ def test_every_option_that_a_sentence_names_is_one_of_its_command() -> None:
     for page in WRITTEN:
         if page.parent.name in ("decisions", "news"):
             continue
-        for code in re.findall(r"`ael ([a-z][a-z-]*[^`\n]*)`", page.read_text(encoding="utf-8")):
+        for code in re.findall(r"`ael ([a-z][a-z-]*(?: [^`\n]*)?)`", page.read_text(encoding="utf-8")):
             name, *words = code.split(" -- ")[0].split()
             if name not in COMMANDS:
                 wrong.append(f"{page.name}: ael {code}")
