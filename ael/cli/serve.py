@@ -10,6 +10,9 @@ gRPC `'ael-lang[serve,grpc]'`; without a protocol on the command line it is ever
 nodes that `--only` names, else those of the deployment's `serve` lines, else the public ones. Without `caller` lines in the deployment,
 only this machine can call. The first interrupt lets the calls in flight end, the second ends at once.
 
+With `--watch` a change of the program is served as soon as it checks: new calls see it, calls under way end on the program that they
+began with, and while it does not check the one before is served on.
+
 Over HTTP it also answers `/healthz` and `/readyz`; `/metrics` for Prometheus, with the token of `listen = http(metrics: secret("NAME"))`
 where callers have to say who they are; `/contract`, which `ael.connect` reads; and a caller's own kept runs at `/runs/RUN`, live at
 `/runs/RUN/events`. A call that accepts `text/event-stream` is told what happens in it; over gRPC the method is called `…Stream`.
@@ -18,6 +21,7 @@ where callers have to say who they are; `/contract`, which `ael.connect` reads; 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from importlib import import_module
 from importlib.util import find_spec
@@ -57,6 +61,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="serve this service or node; may be said more than once",
     )
     parser.add_argument("--deploy", metavar="NAME", help="use `deploy.NAME.ael`")
+    parser.add_argument(
+        "--watch",
+        action="store_true",
+        help="serve the program as it is after each change: new calls see it, others end as they began",
+    )
+    parser.add_argument("--inherit", help=argparse.SUPPRESS)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -68,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
     opened = opened_or_told(args.path, args.deploy)
     if isinstance(opened, int):
         return opened
-    protocols = {name for name in PACKAGES if getattr(args, name)} or ({"mcp"} if args.stdio else _used(opened))
+    protocols = {name for name in PACKAGES if getattr(args, name)} or ({"mcp"} if args.stdio else served_over(opened))
     if args.grpc_port is not None:
         protocols |= {"grpc"}
     refusal = _refusal(opened, protocols)
@@ -81,13 +91,17 @@ def run(args: argparse.Namespace) -> int:
     grpc_port = None
     if "grpc" in protocols:
         grpc_port = DEFAULT_GRPC_PORT if args.grpc_port is None else args.grpc_port
+    listens = None if protocols == {"grpc"} else port
+    given = None if args.inherit is None else import_module("ael.cli.serve_watch").inherited(args.inherit)
     try:
+        if args.watch:
+            return int(import_module("ael.cli.serve_watch").serve_watched(args, opened, host, listens, grpc_port))
         if "mcp" not in protocols:
             alone = import_module("ael.server.served").serve_alone
-            return int(alone(opened, host, port if "connect" in protocols else None, args.only, grpc_port=grpc_port))
+            return int(alone(opened, host, listens, args.only, grpc_port=grpc_port, given=given))
         server = import_module("ael.server.serve")
         where = server.Where() if args.stdio else server.Where(host, port)
-        return int(server.serve(opened, where, args.only, connect="connect" in protocols, grpc_port=grpc_port))
+        return int(server.serve(opened, where, args.only, connect="connect" in protocols, grpc_port=grpc_port, given=given))
     except host_error as error:
         tell(error.code, error.message, *error.notes)
         return 2
@@ -98,13 +112,19 @@ def _usage(args: argparse.Namespace) -> str | None:
         return "`--stdio` has neither a host nor a port"
     if args.stdio and (args.connect or args.grpc or args.grpc_port is not None):
         return "`--stdio` is for the Model Context Protocol alone"
+    if args.watch and args.stdio:
+        return (
+            "`--watch` keeps a socket while processes change; the one client of `--stdio` has its server started anew by itself"
+        )
+    if args.watch and not hasattr(os, "fork"):
+        return "`--watch` hands a socket from one process to the next, which this system has no way to do"
     if any(port is not None and not 0 <= port <= 65_535 for port in (args.port, args.grpc_port)):
         return "a port is a number up to 65535"
     return None
 
 
-def _used(opened: Opened) -> set[str]:
-    """The protocols that the pack uses."""
+def served_over(opened: Opened) -> set[str]:
+    """The protocols (`connect`, `grpc`, `mcp`) that the pack uses."""
     uses = opened.project.pack.uses if opened.project.pack is not None else frozenset[str]()
     return {name for name, package in PACKAGES.items() if package in uses}
 

@@ -43,7 +43,7 @@ def watch(paths: Iterable[Path], act: Act, *, again: str, also: Iterable[Path] =
         wait(PAUSE)
         changed = settled(watched)
         if changed:
-            print(f"\n--- {_said(changed)}, {again} ---", file=sys.stderr, flush=True)
+            print(f"\n--- {said(changed)}, {again} ---", file=sys.stderr, flush=True)
             watched.wrote(_acted(act, changed))
 
 
@@ -75,7 +75,7 @@ def _acted(act: Act, changed: frozenset[Path]) -> Iterable[Path]:
         sys.stderr.flush()
 
 
-def _said(changed: frozenset[Path]) -> str:
+def said(changed: frozenset[Path]) -> str:
     """One name for one file, else how many: a branch that is checked out may change thousands."""
     if len(changed) > 1:
         return f"{len(changed)} files changed"

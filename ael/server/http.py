@@ -16,6 +16,7 @@ from ael.server import listener
 from ael.server.caller import Caller, Callers
 from ael.server.calls import Calls
 from ael.server.guard import PATH, Guard, Scope
+from ael.server.inherited import Inherited
 from ael.server.listener import names_of, shown
 from ael.server.protocol import CALLER, Protocol
 from ael.server.served import Served
@@ -36,9 +37,10 @@ async def serve(
     *,
     sides: Sides | None = None,
     connect: bool = True,
+    given: Inherited | None = None,
 ) -> None:
     """Serve until `stop`, then end the calls in flight, and return. `served`: services and nodes beside it, over the Connect protocol
-    where `connect` says so."""
+    where `connect` says so. `given`: this process takes over from another."""
     manager = StreamableHTTPSessionManager(
         app=protocol.server,
         max_sessions=listen.sessions,
@@ -54,6 +56,8 @@ async def serve(
 
     def ready() -> None:
         print(f"ael serve: listening on {shown(listen, host, bound)}{PATH}", file=sys.stderr, flush=True)
+        if given is not None:
+            given.told()
 
     async def close() -> None:
         if sides is not None:
@@ -62,7 +66,7 @@ async def serve(
 
     await calls.open()
     # The sessions, with the streams that they keep open, end before the connections do.
-    await listener.serve(app, guard, listen, bound, stop, ready, close, manager.run())
+    await listener.serve(app, guard, listen, bound, stop, ready, close, manager.run(), handed_on=given is not None)
 
 
 def _admit(scope: Scope, caller: Caller) -> None:

@@ -119,9 +119,11 @@ async def serve(
     ready: Callable[[], None],
     close: Callable[[], Awaitable[None]],
     around: AbstractAsyncContextManager[None] | None = None,
+    *,
+    handed_on: bool = False,
 ) -> None:
     """Serve until `stop`, then `close` what is in flight, and return. `ready` is called when connections are taken; `around` is what they
-    are served in, and ends before they do."""
+    are served in, and ends before they do. `handed_on`: another process has the socket too, so from `stop` on new connections are its."""
     server = server_of(app, listen)
     serving = asyncio.ensure_future(server.serve([bound]))
     stopped = asyncio.ensure_future(stop.wait())
@@ -130,6 +132,9 @@ async def serve(
             await _started(server, serving)
             ready()
             await asyncio.wait({serving, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            if handed_on:
+                for listening in server.servers:
+                    listening.close()
             await close()
             await _written(guard)
             guard.closed = True

@@ -251,8 +251,11 @@ class Doorkeeper(aio.ServerInterceptor):
 
 
 @asynccontextmanager
-async def serving(calls: Calls, listen: Listen, host: str, port: int, stop: Stop) -> AsyncIterator[int]:
+async def serving(
+    calls: Calls, listen: Listen, host: str, port: int, stop: Stop, *, handed_on: bool = False
+) -> AsyncIterator[int]:
     """Serve on a port (0: a free one) while the block lasts; gives the port. From `stop` on, health says that no more calls are taken.
+    `handed_on`: another process of this program may have the same port, and from `stop` on new calls are its.
 
     Raises `HostError` (AEL0873).
     """
@@ -260,8 +263,9 @@ async def serving(calls: Calls, listen: Listen, host: str, port: int, stop: Stop
     server = aio.server(
         interceptors=[Doorkeeper(calls.guard, calls.metrics)],
         options=[
-            # Nobody else may have the port, and nothing is unpacked that could be large when it is (K42).
-            ("grpc.so_reuseport", 0),
+            # Nobody else may have the port, unless another process follows this one; and nothing is unpacked that could be large when it
+            # is (K42).
+            ("grpc.so_reuseport", int(handed_on)),
             ("grpc.compression_enabled_algorithms_bitset", 1),
             ("grpc.max_receive_message_length", listen.body),
             ("grpc.max_send_message_length", _ANSWER),
@@ -284,7 +288,7 @@ async def serving(calls: Calls, listen: Listen, host: str, port: int, stop: Stop
     await server.start()
     for name in ("", *names):
         await alive.set(name, health_pb2.HealthCheckResponse.SERVING)
-    ending = asyncio.ensure_future(_ending(stop, alive))
+    ending = asyncio.ensure_future(_ending(stop, alive, server if handed_on else None))
     print(f"ael serve: listening for gRPC on {shown}:{bound}", file=sys.stderr, flush=True)
     try:
         yield bound
@@ -294,9 +298,11 @@ async def serving(calls: Calls, listen: Listen, host: str, port: int, stop: Stop
         await server.stop(LAST)
 
 
-async def _ending(stop: Stop, alive: health.aio.HealthServicer) -> None:
+async def _ending(stop: Stop, alive: health.aio.HealthServicer, server: Any) -> None:
     await stop.wait()
     await alive.enter_graceful_shutdown()
+    if server is not None:
+        await server.stop(_FOREVER)
 
 
 def _listen(server: Any, listen: Listen, address: str) -> int:

@@ -20,6 +20,7 @@ from ael.server.caller import Caller, Callers, local_caller, refuse_local
 from ael.server.calls import Calls
 from ael.server.exposure import described, expose
 from ael.server.garbage import settle
+from ael.server.inherited import Inherited
 from ael.server.kept import KeptCalls
 from ael.server.listener import bind, certified, probed
 from ael.server.memory import MemoryCalls
@@ -102,16 +103,26 @@ def _calls(opened: Opened) -> tuple[Host, Calls, Callers]:
 
 
 def serve(
-    opened: Opened, where: Where, chosen: Sequence[str] = (), *, connect: bool = False, grpc_port: int | None = None
+    opened: Opened,
+    where: Where,
+    chosen: Sequence[str] = (),
+    *,
+    connect: bool = False,
+    grpc_port: int | None = None,
+    given: Inherited | None = None,
 ) -> int:
     """Serve until a signal, or until the client on standard input is gone; beside it the Connect protocol, and gRPC on `grpc_port`.
 
-    Gives the exit code. Raises `HostError`.
+    `given`: this process takes over from another. Gives the exit code. Raises `HostError`.
     """
     also = connect or grpc_port is not None
     service = prepare(opened, chosen, local_caller() if where.host is None else None, also=also)
-    rpc = None if grpc_port is None or where.host is None else probed(where.host, grpc_port, known=bool(service.callers))
-    bound = None if where.host is None else bind(where.host, where.port, known=bool(service.callers))
+    known = bool(service.callers)
+    if given is not None:
+        rpc, bound = grpc_port, given.socket(known=known)
+    else:
+        rpc = None if grpc_port is None or where.host is None else probed(where.host, grpc_port, known=known)
+        bound = None if where.host is None else bind(where.host, where.port, known=known)
     log_to_stderr(Redactor(service.host.bindings.secrets.values()))
     tell(service.host, where.host, service.listen)
     for line in (*described(service.protocol.tools, opened.program), *service.methods):
@@ -119,7 +130,7 @@ def serve(
     settle()
     if where.host is None or bound is None:
         return asyncio.run(_stdio(service))
-    return asyncio.run(_http(service, bound, where.host, connect, rpc))
+    return asyncio.run(_http(service, bound, where.host, connect, rpc, given))
 
 
 async def _stdio(service: Service) -> int:
@@ -130,15 +141,19 @@ async def _stdio(service: Service) -> int:
     return 0
 
 
-async def _http(service: Service, bound: socket.socket, name: str, connect: bool, rpc: int | None) -> int:
+async def _http(
+    service: Service, bound: socket.socket, name: str, connect: bool, rpc: int | None, given: Inherited | None
+) -> int:
     stop = Stop()
     async with service.host, AsyncExitStack() as stack:
         stack.enter_context(stop.on_signals())
         if rpc is not None and service.served is not None and service.contract is not None:
-            beside = over_grpc(service.served, service.contract, service.listen, service.callers, name, rpc, stop)
+            beside = over_grpc(
+                service.served, service.contract, service.listen, service.callers, name, rpc, stop, handed_on=given is not None
+            )
             await stack.enter_async_context(beside)
         await http.serve(
             service.protocol, service.calls, service.listen, service.callers, local_caller(), bound, name, stop, service.served,
-            sides=service.sides, connect=connect,
+            sides=service.sides, connect=connect, given=given,
         )  # fmt: skip
     return 0

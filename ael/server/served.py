@@ -26,6 +26,7 @@ from ael.server.dispatch import Dispatch
 from ael.server.garbage import settle
 from ael.server.gate import Gate
 from ael.server.guard import Guard, Receive, Refused, Scope, Send
+from ael.server.inherited import Inherited
 from ael.server.listener import bind, certified, names_of, probed, serve, shown
 from ael.server.methods import Exposed, Method, contract, described, exposed, methods
 from ael.server.metrics import Metrics
@@ -79,16 +80,25 @@ class Alone:
     contract: Contract
     sides: Sides
 
-    def over_grpc(self, name: str, port: int, stop: Stop) -> AbstractAsyncContextManager[int]:
+    def over_grpc(self, name: str, port: int, stop: Stop, *, handed_on: bool = False) -> AbstractAsyncContextManager[int]:
         """Serve over gRPC on a port while the block lasts."""
-        return over_grpc(self.served, self.contract, self.listen, self.callers, name, port, stop)
+        return over_grpc(self.served, self.contract, self.listen, self.callers, name, port, stop, handed_on=handed_on)
 
-    async def run(self, bound: socket.socket, name: str, stop: Stop, local: Caller | None = None) -> None:
-        """Serve on a bound socket until `stop`, then end the calls in flight."""
+    async def run(
+        self,
+        bound: socket.socket,
+        name: str,
+        stop: Stop,
+        local: Caller | None = None,
+        given: Inherited | None = None,
+    ) -> None:
+        """Serve on a bound socket until `stop`, then end the calls in flight. `given`: this process takes over from another."""
         dispatch = self.served.dispatch
 
         def ready() -> None:
             print(f"ael serve: listening on {shown(self.listen, name, bound)}", file=sys.stderr, flush=True)
+            if given is not None:
+                given.told()
 
         guard = guard_of(self.served, self.listen, self.callers, local or local_caller(), names_of(name, bound, self.listen))
         guard.sides = self.sides
@@ -97,7 +107,7 @@ class Alone:
             self.sides.close()
             await dispatch.close()
 
-        await serve(self.served.beside(guard), guard, self.listen, bound, stop, ready, close)
+        await serve(self.served.beside(guard), guard, self.listen, bound, stop, ready, close, handed_on=given is not None)
 
 
 def prepare(opened: Opened, chosen: Sequence[str] = ()) -> Alone:
@@ -147,7 +157,15 @@ async def _nothing(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def over_grpc(
-    served: Served, described: Contract, listen: Listen, callers: Callers, name: str, port: int, stop: Stop
+    served: Served,
+    described: Contract,
+    listen: Listen,
+    callers: Callers,
+    name: str,
+    port: int,
+    stop: Stop,
+    *,
+    handed_on: bool = False,
 ) -> AbstractAsyncContextManager[int]:
     """Serve what is `described` over gRPC, on a port of its own, while the block lasts; it gives the port. Raises `HostError`.
 
@@ -165,35 +183,48 @@ def over_grpc(
         served.dispatch.mask,
         served.metrics,
     )
-    return cast("AbstractAsyncContextManager[int]", rpc.serving(calls, listen, name, port, stop))
+    return cast("AbstractAsyncContextManager[int]", rpc.serving(calls, listen, name, port, stop, handed_on=handed_on))
 
 
-def serve_alone(opened: Opened, host: str, port: int | None, chosen: Sequence[str] = (), *, grpc_port: int | None = None) -> int:
+def serve_alone(
+    opened: Opened,
+    host: str,
+    port: int | None,
+    chosen: Sequence[str] = (),
+    *,
+    grpc_port: int | None = None,
+    given: Inherited | None = None,
+) -> int:
     """Serve services and nodes until a signal, over the Connect protocol on `port`, over gRPC on `grpc_port`, or both.
 
-    Gives the exit code. Raises `HostError`.
+    `given`: this process takes over from another. Gives the exit code. Raises `HostError`.
     """
     alone = prepare(opened, chosen)
     known = bool(alone.callers)
-    rpc = None if grpc_port is None else probed(host, grpc_port, known=known)
-    bound = None if port is None else bind(host, port, known=known)
+    if given is not None:
+        rpc, bound = grpc_port, given.socket(known=known)
+    else:
+        rpc = None if grpc_port is None else probed(host, grpc_port, known=known)
+        bound = None if port is None else bind(host, port, known=known)
     log_to_stderr(Redactor(alone.served.host.bindings.secrets.values()))
     tell(alone.served.host, host, alone.listen)
     for line in described(alone.found):
         print(f"ael serve: {line}", file=sys.stderr)
     settle()
-    return asyncio.run(_alone(alone, bound, host, rpc))
+    return asyncio.run(_alone(alone, bound, host, rpc, given))
 
 
-async def _alone(alone: Alone, bound: socket.socket | None, name: str, rpc: int | None) -> int:
+async def _alone(alone: Alone, bound: socket.socket | None, name: str, rpc: int | None, given: Inherited | None) -> int:
     stop = Stop()
     async with alone.served.host, AsyncExitStack() as stack:
         stack.enter_context(stop.on_signals())
         if rpc is not None:
-            await stack.enter_async_context(alone.over_grpc(name, rpc, stop))
+            await stack.enter_async_context(alone.over_grpc(name, rpc, stop, handed_on=given is not None))
         if bound is not None:
-            await alone.run(bound, name, stop)
+            await alone.run(bound, name, stop, given=given)
         else:
+            if given is not None:
+                given.told()
             await stop.wait()
             await alone.served.dispatch.close()
     return 0
