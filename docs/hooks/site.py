@@ -28,6 +28,8 @@ LANGUAGES = {".ael": "ael", ".py": "python", ".json": "json", ".sh": "sh", ".tom
 LEFT_OUT = re.compile(r"(errors/AEL|decisions/|project/|features\.md)")
 """Pages that `llms-full.txt` leaves out: what a guide links to, and long tables."""
 
+BOOST = {"decisions/": 0.2, "features.md": 0.1, "project/": 0.4, "language.md": 3, "agents-guide.md": 0.5, "cookbook/": 1.5}
+"""How much the search prefers pages, by how their path begins."""
 OUTSIDE = "project/"
 """Where files of the project outside of `docs/` stand in the site."""
 
@@ -150,6 +152,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         return f"[{shown}]({os.path.relpath(site, os.path.dirname(uri) or '.')}{sharp}{anchor})"
 
     text = _over_links(_plain(markdown), moved)
+    page.meta.setdefault("search", {"boost": next((much for start, much in BOOST.items() if uri.startswith(start)), 1)})
     _twins[uri] = (page.title or uri, page.url, text)
     return "\n".join(map(_row, text.split("\n")))
 

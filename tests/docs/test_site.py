@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
-import sys
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
@@ -17,7 +15,6 @@ import pytest
 from ael.diagnostics.codes import TITLES
 
 pytestmark = pytest.mark.xdist_group("site")
-ROOT = Path(__file__).resolve().parents[2]
 
 LOADING = {"src", "srcset", "data", "poster", "action", "xlink:href"}
 """Attributes whose address a browser asks for by itself. `href` is one of `link` elements alone."""
@@ -47,17 +44,6 @@ class Reader(HTMLParser):
                 self.seen.links.append(value or "")
             elif name in LOADING or (name == "href" and tag == "link"):
                 self.seen.loads.append(value or "")
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, built by the command that the page for contributors names; a warning is an error."""
-    folder = tmp_path_factory.mktemp("site")
-    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stderr
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -152,7 +138,7 @@ def test_every_page_has_a_twin_and_llms_txt_lists_it(site: Path, pages: dict[str
         assert text.lstrip().startswith("#"), twin
         assert twin in links or page.startswith("project/"), twin
         for link in re.findall(r"\]\(([^)\s:`]+\.md)[^)]*\)", prose(text)):
-            assert (site / os.path.normpath(f"{os.path.dirname(twin)}/{link}")).is_file(), (twin, link)
+            assert (site / os.path.normpath(os.path.join(os.path.dirname(twin), link))).is_file(), (twin, link)
     assert listed.startswith("# AEL\n\n> ")
     whole = (site / "llms-full.txt").read_text(encoding="utf-8")
     assert "# The language\n" in whole
