@@ -19,9 +19,8 @@ from ael.data import replace
 from ael.evals import calibrate, report_data, report_html, report_text
 from ael.evals.baseline import Baseline, BaselineError, load
 from ael.evals.cases import Case, CasesError, Reader
-from ael.evals.checks import Known
-from ael.evals.generated import EXPECTED
 from ael.evals.keep import KeepError, Results, keys_of
+from ael.evals.known import known_of
 from ael.evals.lab import Lab, Sample
 from ael.evals.opening import OpenedEvaluation
 from ael.evals.plan import Evaluation, Judge
@@ -112,15 +111,6 @@ def with_words(opened: OpenedEvaluation, args: argparse.Namespace) -> OpenedEval
 
 def _said(word: T | None, else_: T) -> T:
     return else_ if word is None else word
-
-
-def known_of(opened: OpenedEvaluation) -> Known:
-    """What the assertions of cases may name."""
-    program, entry = opened.graded.program, opened.evaluation.entry
-    own = next(name for name in program.nodes if name.endswith(f".{EXPECTED}"))
-    given = {p.name: p.type for p in program.signatures[entry].parameters}
-    types = {**given, "output": program.signatures[entry].result, "expected": program.signatures[own].parameters[0].type}
-    return Known(program, entry, opened.folder, types, own.rpartition(".")[0])
 
 
 def _cases(opened: OpenedEvaluation, args: argparse.Namespace) -> list[Case]:

@@ -30,10 +30,12 @@ _TOPICS = ("std:files.", "std:code.", "std:process.", "std:knowledge.")
 
 def own_models(opened: Opened, models: Mapping[str, BoundModel]) -> dict[str, BoundModel]:
     """The models of one sample: a script begins anew in each, so that no sample takes another's turns. The others are shared."""
-    made: dict[str, BoundModel] = {}
-    for name, bound in models.items():
-        fresh = bound.provider.name == "scripted"
-        made[name] = bind_model(opened, opened.program.models[name], NoSecrets(opened.deployment)) if fresh else bound
+    made = dict(models)
+    for name in models:
+        spec, binding = opened.program.models[name], opened.deployment.models.get(name)
+        # What records a script is one for all samples, as its file is.
+        if (binding.provider if binding is not None else spec.provider) == "scripted":
+            made[name] = bind_model(opened, spec, NoSecrets(opened.deployment))
     return made
 
 

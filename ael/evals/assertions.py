@@ -35,7 +35,7 @@ def assertions(value: object, known: Known) -> tuple[Grader, ...]:
     for kind, said in value.items():
         if kind not in KINDS:
             raise Refused(f"there is no assertion `{str(kind)[:60]}`; there is {_listed(KINDS)}")
-        many = said if kind in ("called", "store") and isinstance(said, list) else [said]
+        many = said if kind in ("called", "kept") and isinstance(said, list) else [said]
         if len(many) > _MOST:
             raise Refused(f"`assert.{kind}` has more than {_MOST} entries")
         for index, one in enumerate(many, start=1):
@@ -108,8 +108,8 @@ def _not_called(value: object, known: Known) -> Check:
 
 
 def _kept(value: object, known: Known) -> Check:
-    said = _object(value, ("name", "key", "absent", "equals", "contains", "matches"), ("name", "key"))
-    store, key = known.store(str(said["name"]), _NOWHERE), str(said["key"])
+    said = _object(value, ("store", "key", "absent", "equals", "contains", "matches"), ("store", "key"))
+    store, key = known.store(str(said["store"]), _NOWHERE), str(said["key"])
     ways = [way for way in ("absent", "equals", "contains", "matches") if way in said]
     if len(ways) > 1:
         raise Refused("this looks at one thing: `absent`, `equals`, `contains` or `matches`")
@@ -183,7 +183,7 @@ KINDS: Mapping[str, Callable[[object, Known], Check]] = {
     "order": _visited("order"),
     "called": _called,
     "not_called": _not_called,
-    "store": _kept,
+    "kept": _kept,
     "within": _within,
     "contains": _contains,
     "matches": _matches,

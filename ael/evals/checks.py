@@ -355,7 +355,7 @@ CHECKS: Mapping[str, Callable[[Written, Known], Check]] = {
     "order": _visited("order"),
     "called": _called,
     "not_called": _not_called,
-    "store": _kept,
+    "kept": _kept,
     "within": _within,
     "judge": _judge,
 }

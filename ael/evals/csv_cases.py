@@ -1,6 +1,7 @@
 """Cases as CSV (RFC 4180): a column for each parameter or field of a record, beside `id`, `expected` and `tags`.
 
-A cell whose type is text is taken as it is; every other one is JSON. An empty cell is nothing: it is left out.
+A cell whose type is text is taken as it is; every other one is JSON. An empty cell is null where the type
+has that, and else left out.
 """
 
 from __future__ import annotations
@@ -97,10 +98,13 @@ def _row(
     made: dict[str, object] = {"input": {}}
     good = True
     for cell, (name, type_) in zip(row, columns, strict=True):
-        if not cell:
+        nothing = not cell and isinstance(type_, UnionType) and any(isinstance(one, NullType) for one in type_.members)
+        if not cell and not nothing:
             continue
         value: object = cell
-        if name == "tags":
+        if nothing:
+            value = None
+        elif name == "tags":
             value = cell.split()
         elif name != "id" and (type_ is None or not is_text(type_, known)):
             try:
