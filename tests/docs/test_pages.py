@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import io
+import json
 import re
 import shlex
-from collections.abc import Iterator
+import subprocess
+import tomllib
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -88,6 +92,36 @@ def refused(words: list[str]) -> str:
         except SystemExit as left:
             return "" if left.code == 0 else said.getvalue().splitlines()[-1]
     return ""
+
+
+READ: dict[str, Callable[[str], object]] = {
+    "json": json.loads,
+    "jsonl": lambda text: [json.loads(line) for line in text.splitlines()],
+    "toml": tomllib.loads,
+    "python": lambda text: compile(text, "page", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT),
+}
+"""Languages of blocks -> what reads one. AEL is checked by `test_docs.py`, `sh` by the tests above and by a shell."""
+
+OTHER = frozenset({"ael", "mcp", "sh", "text", "csv", "md", "ts", "ini"})
+
+
+def test_every_block_of_the_docs_can_be_read() -> None:
+    wrong, scripts = [], []
+    for page in WRITTEN:
+        for block in blocks(page.read_text(encoding="utf-8")):
+            where = f"{page.relative_to(ROOT)}:{block.line}"
+            if block.language == "sh":
+                scripts.append(f"f() {{\n{block.text}\n:\n}}\n")
+            elif block.language in READ:
+                try:
+                    READ[block.language](block.text)
+                except (SyntaxError, ValueError) as problem:
+                    wrong.append(f"{where}: {problem}")
+            elif block.language not in OTHER:
+                wrong.append(f"{where}: what is `{block.language}`?")
+    assert wrong == []
+    shell = subprocess.run(["sh", "-n"], input="".join(scripts), capture_output=True, text=True, check=False)
+    assert (shell.returncode, shell.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("words", [["chek"], ["check", "--nothing"], ["runs", "nothing"], ["explain", "a", "b"]])
