@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ael.check.collect import Collected, Kind, Symbol
 from ael.editor.features.entity import Entity, Occurrence
 from ael.editor.features.meaning import entity_of
-from ael.editor.features.resolve import asked
+from ael.editor.features.resolve_code import asked
 from ael.project.bind_state import dotted, matching
 from ael.syntax import nodes as n
 
