@@ -51,7 +51,9 @@ def path_of(uri: str) -> Path:
             return Path(path).resolve()
         except (OSError, RuntimeError, ValueError):  # a circle of links, a name that no file can have
             return Path(path)
-    return Path(f"/{parts.scheme or 'nowhere'}:") / quote(unquote(uri.partition(":")[2]), safe="")
+    name = quote(unquote(uri.partition(":")[2]), safe="")
+    # What was never saved has no ending yet; that it is AEL the editor has said by asking here.
+    return Path(f"/{parts.scheme or 'nowhere'}:") / (name if name.endswith((".ael", ".lock")) else f"{name}.ael")
 
 
 def uri_of(path: Path, open_documents: Open) -> str:

@@ -92,6 +92,8 @@ class Protocol(LanguageServerProtocol):
         if not isinstance(data, dict) or data.get("jsonrpc") != self.VERSION:
             self._refuse(data.get("id") if isinstance(data, dict) else None, JsonRpcInvalidRequest("no message of JSON-RPC 2.0"))
             return
+        if not self._in_order(data.get("method"), data.get("id")):
+            return
         try:
             message = self.structure_message(data)
         except JsonRpcException as error:
@@ -103,23 +105,23 @@ class Protocol(LanguageServerProtocol):
         except Exception:
             logger.exception("a message that could not be handled")
 
-    def handle_message(self, message: Any) -> None:
-        """Hold requests to the order of a connection's life."""
-        method, id = getattr(message, "method", None), getattr(message, "id", None)
-        if method is not None and id is not None:
-            if self._shutdown:
-                self._refuse(id, JsonRpcInvalidRequest("the server has been shut down"))
-                return
-            if not self.initialized and method != lsp.INITIALIZE:
-                self._refuse(id, JsonRpcServerNotInitialized("`initialize` comes first"))
-                return
-            if self.initialized and method == lsp.INITIALIZE:
-                self._refuse(id, JsonRpcInvalidRequest("`initialize` comes once"))
-                return
-            self.initialized = True
-        elif method is not None and not self.initialized and method != lsp.EXIT:
-            return  # as the standard says of notifications
-        super().handle_message(message)
+    def _in_order(self, method: object, id: object) -> bool:
+        """Hold messages to the order of a connection's life; what comes out of it is answered."""
+        if method is None:
+            return True
+        if id is None:  # a notification
+            return self.initialized or method == lsp.EXIT
+        if self._shutdown:
+            self._refuse(id, JsonRpcInvalidRequest("the server has been shut down"))
+            return False
+        if not self.initialized and method != lsp.INITIALIZE:
+            self._refuse(id, JsonRpcServerNotInitialized("`initialize` comes first"))
+            return False
+        if self.initialized and method == lsp.INITIALIZE:
+            self._refuse(id, JsonRpcInvalidRequest("`initialize` comes once"))
+            return False
+        self.initialized = True
+        return True
 
     def _handle_request(self, msg_id: Any, method_name: str, params: Any) -> None:
         ARRIVED.set(self.session.clock)

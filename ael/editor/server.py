@@ -9,7 +9,7 @@ import asyncio
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any, TypeVar
 
@@ -18,10 +18,10 @@ from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcContentModified, JsonRpcException
 from pygls.lsp.server import LanguageServer
 
-import ael.editor.features as features
 from ael import __version__
 from ael.editor.documents import path_of
 from ael.editor.feature import Asked, Feature, Refused
+from ael.editor.features import ACTIONS, FEATURES
 from ael.editor.protocol import Protocol
 from ael.editor.reports import Reporter, told
 from ael.editor.rewrite import FIX_ALL, IMPORTS, fixes, formatted, formatted_range
@@ -35,8 +35,6 @@ VIEW_TEXT = "ael/viewFileText"
 """A request of this server's own: `{"textDocument": {"uri": …}}` gives the text that the server has, where the two sides may differ."""
 WATCHED = ("**/*.ael", "**/ael.lock", "**/*.md", "**/*.txt")
 _REQUEST_FAILED = -32803
-FEATURES: Mapping[str, Feature] = getattr(features, "FEATURES", {})
-ACTIONS: Sequence[Feature] = getattr(features, "ACTIONS", ())
 
 
 class Server(LanguageServer):
@@ -82,7 +80,10 @@ class Server(LanguageServer):
 def _register(server: Server) -> None:
     """Say which method is answered by what."""
     for method, feature in FEATURES.items():
-        server.feature(method, feature.options)(_handler(server, method, feature))
+        options = feature.options
+        # The library makes these options itself, of what is answered.
+        options = options.legend if isinstance(options, lsp.SemanticTokensOptions) else options
+        server.feature(method, options)(_handler(server, method, feature))
     core: dict[str, tuple[Callable[..., Any], Any]] = {
         lsp.INITIALIZE: (_initialize, None),
         lsp.INITIALIZED: (_initialized, None),

@@ -21,6 +21,7 @@ from ael.data import dataclass, field
 from ael.editor.analysis import Program, Superseded, Where, where
 from ael.editor.documents import Disk, Document, Open, Overlay, path_of
 from ael.editor.feature import Asked
+from ael.editor.garbage import Collector
 from ael.editor.positions import edited
 from ael.editor.reports import Reporter
 from ael.editor.snapshot import Snapshot
@@ -87,6 +88,7 @@ class Session:
         self._changed: dict[Path, int] = {}
         self._places: dict[Path, Where] = {}
         self._active: dict[Where, _Active] = {}
+        self.collector = Collector()
         self._disk = Disk()
         self._last = 0.0
         self._worker = ThreadPoolExecutor(1, "ael-analysis")
@@ -197,6 +199,7 @@ class Session:
             active.seconds = loop.time() - begun
             active.snapshot, active.done = snapshot, stamp
             active.hurry.clear()
+            self.collector.analysed()
             if active.wanted == stamp:
                 self._show(active, reports)
 

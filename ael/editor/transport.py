@@ -53,6 +53,7 @@ async def _stdio(server: Server, source: BinaryIO, target: BinaryIO) -> int:
         except RuntimeError:
             return
 
+    server.session.collector.take_over()
     protocol.ended = ended
     protocol.set_writer(_Pipe(target, ended))
     threading.Thread(target=listen, name="ael-lsp-input", daemon=True).start()
@@ -128,6 +129,7 @@ async def _tcp(server: Server, port: int) -> int:
             logger.error("the connection cannot go on: %s", error)
         ended(1)
 
+    server.session.collector.take_over()
     protocol.ended = ended
     async with await asyncio.start_server(connected, "127.0.0.1", port) as listener:
         print(f"ael lsp: listening on 127.0.0.1:{listener.sockets[0].getsockname()[1]}", file=sys.stderr, flush=True)

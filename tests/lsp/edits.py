@@ -8,10 +8,12 @@ from typing import Any
 
 _LINE = re.compile(r"\r\n?|\n")
 PIECES = (
-    "{", "}", "(", ")", '"', "${", '"""', "//", "///", "\n", "\r\n", "\r", "\t", " ", ".", ",", "->", "=>", "\0", "\ufeff", "\u2028", "\x0b", "\x85",
+    "{", "}", "(", ")", '"', "${", '"""', "//", "///", ".", ",", "->", "=>",
+    "\n", "\r\n", "\r", "\t", " ", "\0", "\ufeff", "\u2028", "\x0b", "\x85",
     "🦊", "👩\u200d👩\u200d👧", "e\u0301", "\u202eabc\u202c", "ÿ", "漢字", "𝒳", "\ud83d", "\udc8a",
     "fn ", "let ", "node ", "record ", "use ", "pub ", "return", "x", "order", "Int", "0", "1_000", "$5",
-    "\nfn added(n: Int) -> Int {\n  n + missing\n}\n", "\nrecord Added { s: String }\n", 'let t = "🦊${order}"\n', "\ntest \"t\" { assert 1 == 2 }\n",
+    "\nfn added(n: Int) -> Int {\n  n + missing\n}\n", "\nrecord Added { s: String }\n", 'let t = "🦊${order}"\n',
+    '\ntest "t" { assert 1 == 2 }\n',
 )  # fmt: skip
 """What is put in: pieces of the language, and whatever is hard to count."""
 
