@@ -68,6 +68,12 @@ class RecordingProvider(WrappedProvider):
         own = replace(spec, model=self._binding.model or spec.model, settings=self._binding.settings)
         return RecordingConversation(self, self._inner.converse(own), spec)
 
+    def masked(self, turn: ModelTurn) -> ModelTurn:
+        """The turn without the secrets that the model repeats."""
+        mask = self._redact
+        calls = tuple(replace(call, arguments=None if call.arguments is None else mask(call.arguments)) for call in turn.calls)
+        return replace(turn, text=mask(turn.text), calls=calls, final=None if turn.final is None else mask(turn.final))
+
     def write(self, entry: Entry) -> None:
         """Append an entry; the first one begins the file anew. A secret that a model repeats is masked."""
         data = line(entry)
@@ -110,6 +116,9 @@ class RecordingConversation(WrappedConversation):
         except ModelError as error:
             self._provider.write(Entry(request, steps, None, error, after, said))
             raise
+        if self._provider.content:
+            # What follows in the conversation has to be what follows when it is played.
+            turn = self._provider.masked(turn)
         self._provider.write(Entry(request, steps, turn, None, after, said))
         return turn
 

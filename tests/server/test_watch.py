@@ -1,4 +1,4 @@
-"""`ael serve --watch`: a change is served to new calls, calls under way end on the program that they began with, and nobody is turned away."""
+"""`ael serve --watch`: a change is served to new calls, calls under way end as they began, and nobody is turned away."""
 
 from __future__ import annotations
 
