@@ -60,15 +60,17 @@ def run(args: argparse.Namespace) -> int:
 
 def _looked_at(args: argparse.Namespace, bag: Bag) -> int:
     """How many modules were checked. What a cache knows of files holds for one look at them."""
-    modules = check_paths(args.paths, bag, None if args.no_cache else CheckCache(cache_folder()))
-    evaluations = [file for path in args.paths if path.is_dir() for file in source_files(path) if file.name.startswith("eval.")]
+    evaluations = [path for path in args.paths if path.name.startswith("eval.") and path.is_file()]
+    paths = [path for path in args.paths if path not in evaluations]
+    evaluations += [file for path in paths if path.is_dir() for file in source_files(path) if file.name.startswith("eval.")]
+    modules = check_paths(paths, bag, None if args.no_cache else CheckCache(cache_folder()))
     if evaluations and not bag.errors:
         # What reads evaluations is loaded where there is one.
         from ael.evals.opening import open_evaluation
 
         for file in evaluations:
             open_evaluation(file, bag)
-    return modules
+    return modules or len(evaluations)
 
 
 def _once(args: argparse.Namespace, fixed: list[Path] | None = None) -> int:

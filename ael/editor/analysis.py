@@ -50,6 +50,9 @@ def kind_of(path: Path) -> Kind:
         return "lock"
     if path.name.startswith("deploy.") and path.suffix == ".ael":
         return "deployment"
+    if path.name.startswith("eval."):
+        # `ael eval --check` checks an evaluation: it has the form of a deployment, and is none.
+        return "text"
     return "module" if path.suffix == ".ael" else "text"
 
 
