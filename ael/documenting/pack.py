@@ -70,7 +70,7 @@ def _modules(folder: Path) -> Iterator[Path]:
     """The modules of a pack: those of a pack in one of its folders are that pack's."""
     root = find_root(folder.resolve())
     for file in source_files(folder):
-        if file.name == FILE or file.name.startswith("deploy."):
+        if file.name == FILE or file.name.startswith(("deploy.", "eval.")):
             continue
         if root is None or find_root(file.resolve().parent) == root:
             yield file

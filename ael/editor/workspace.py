@@ -45,4 +45,4 @@ def _all(folders: Iterable[Path]) -> Iterator[Where]:
 
 
 def _module(name: str) -> bool:
-    return name.endswith(".ael") and not name.startswith((".", "deploy."))
+    return name.endswith(".ael") and not name.startswith((".", "deploy.", "eval."))

@@ -31,7 +31,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     """The tests of an `.ael` file, where they are wanted."""
-    if file_path.suffix != ".ael" or file_path.name in _NOT_MODULES or file_path.name.startswith("deploy."):
+    if file_path.suffix != ".ael" or file_path.name in _NOT_MODULES or file_path.name.startswith(("deploy.", "eval.")):
         return None
     config = parent.config
     wanted = config.getoption("--ael") or any(file_path.is_relative_to(one) for one in config.getini("ael_tests"))
