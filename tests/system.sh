@@ -7,6 +7,10 @@ missing=""
 command -v chromium >/dev/null 2>&1 || command -v google-chrome >/dev/null 2>&1 || missing="$missing chromium"
 command -v nvim >/dev/null 2>&1 || missing="$missing neovim"
 command -v emacs >/dev/null 2>&1 || missing="$missing emacs-nox"
+# Emacs comes with a client of the protocol from 29 on. Before, it is a package of its own.
+if [ "$(cut -d. -f1 /etc/debian_version 2>/dev/null)" = 12 ] && ! ls -d /usr/share/emacs/site-lisp/elpa/eglot-* >/dev/null 2>&1; then
+  missing="$missing elpa-eglot"
+fi
 [ -n "$missing" ] || exit 0
 command -v apt-get >/dev/null 2>&1 || exit 0
 if [ "$(id -u)" = 0 ]; then

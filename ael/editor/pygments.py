@@ -31,7 +31,7 @@ def _classes() -> Rules:
         # A soft word is a word only at the start of a line, or where only clause words follow each other.
         (words(_WORDS["soft"], prefix=r"(?<!\blimit )(?<!, )\b", suffix=r"\b(?=[ \t]+[\w\"\[.])"), Keyword),
         (words(_WORDS["clause"], prefix=r"\b", suffix=r"\b(?=[ \t]*(?:[\w\"$]|$)|[ \t]+\()"), Keyword.Pseudo),
-        (r"\bretry(?=\()", Keyword.Pseudo),
+        (r"\bretry(?=\()|\botherwise(?=[ \t]*=>)|\bwhen(?=[ \t]+[-<>\[])", Keyword.Pseudo),
         (words(LAST_WORDS, prefix=r"\b", suffix=r"\b(?=[ \t]*(?:[{}]|//))"), Keyword.Pseudo),
         (words(_WORDS["known"], prefix=r"\b", suffix=r"\b"), Name.Builtin.Pseudo),
     ]

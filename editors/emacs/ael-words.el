@@ -51,5 +51,10 @@
   '("output" "call" "start" "finish" "one_call" "loop")
   "Words of the class `known'.")
 
+(defconst ael-words-last
+  '("never" "idempotent" "reconcile" "none" "required" "taints"
+    "summarize" "otherwise" "process")
+  "Words of the class `last'.")
+
 (provide 'ael-words)
 ;;; ael-words.el ends here

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ael.editor.pygments import LAST_WORDS
 from ael.editor.words import words
 
 
@@ -9,7 +10,7 @@ def emacs() -> str:
     """`ael-words.el`: one constant for each class of words."""
     constants = "\n".join(
         f"(defconst ael-words-{name}\n  '({_quoted(listed)})\n  \"Words of the class `{name}'.\")\n"
-        for name, listed in words().items()
+        for name, listed in {**words(), "last": LAST_WORDS}.items()
     )
     return (
         ";;; ael-words.el --- The words of AEL by class  -*- lexical-binding: t; -*-\n\n"

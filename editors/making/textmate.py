@@ -72,7 +72,11 @@ def textmate() -> dict[str, object]:
                     {"name": "storage.modifier.ael", "match": rf'(?<!\blimit )(?<!, )\b({any_of("soft")})\b(?=[ \t]+[\w"\[.])'},
                     {
                         "name": "keyword.other.clause.ael",
-                        "match": rf'\b({any_of("clause")})\b(?=[ \t]*([\w"$]|$)|[ \t]+\()|\bretry(?=\()',
+                        "match": rf'\b({any_of("clause")})\b(?=[ \t]*([\w"$]|$)|[ \t]+\()',
+                    },
+                    {
+                        "name": "keyword.other.clause.ael",
+                        "match": r"\b(retry(?=\()|otherwise(?=[ \t]*=>)|when(?=[ \t]+[-<>\[]))",
                     },
                     {"name": "keyword.other.clause.ael", "match": rf"\b({'|'.join(LAST_WORDS)})\b(?=[ \t]*([{{}}]|//))"},
                     {"name": "variable.language.ael", "match": rf"\b({any_of('known')})\b"},

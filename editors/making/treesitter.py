@@ -90,6 +90,9 @@ _REST = """\
 (function_declaration
   name: (identifier) @function)
 
+(table_declaration
+  name: (identifier) @function)
+
 (tool_declaration
   name: (identifier) @function)
 

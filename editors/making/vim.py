@@ -27,6 +27,8 @@ def vim() -> str:
         soft("aelSoft", "soft", r'\ze[ \t]+[A-Za-z_0-9"\[.]'),
         soft("aelClause", "clause", r'\ze([ \t]*([A-Za-z_0-9"$]|$)|[ \t]+\()'),
         r"syntax match aelClause /\v<retry\ze\(/",
+        r"syntax match aelClause /\v<otherwise\ze[ \t]*\=\>/",
+        r"syntax match aelClause /\v<when\ze[ \t]+[-<>\[]/",
         rf"syntax match aelClause /\v<({'|'.join(LAST_WORDS)})>\ze[ \t]*([{{}}]|\/\/)/",
         soft("aelKnown", "known", ""),
         r"syntax match aelField /\v<[a-z_]\w*\ze[ \t]*\??:/",

@@ -54,7 +54,7 @@ module.exports = grammar({
     declaration: ($) =>
       choice(
         $.use_declaration, $.permission_declaration, $.role_declaration, $.enum_declaration, $.record_declaration,
-        $.error_declaration, $.type_declaration, $.const_declaration, $.function_declaration, $.tool_declaration,
+        $.error_declaration, $.type_declaration, $.const_declaration, $.function_declaration, $.table_declaration, $.tool_declaration,
         $.node_declaration, $.agent_declaration, $.skill_declaration, $.service_declaration, $.provide_declaration,
         $.mcp_declaration, $.model_declaration, $.store_declaration, $.test_declaration,
       ),
@@ -113,6 +113,19 @@ module.exports = grammar({
     parameters: ($) => seq("(", optional(commasEnd($.parameter)), ")"),
     parameter: ($) =>
       seq(optional("trusted"), field("name", choice($._field_name, alias("trusted", $.identifier))), $._typed),
+
+    table_declaration: ($) =>
+      seq(
+        optional("pub"), "table", field("name", $.identifier), $._signature, repeat($.clause),
+        field("body", $.rows),
+      ),
+    rows: ($) => seq("{", optional(list($.row, $._newline)), "}"),
+    row: ($) =>
+      seq(choice(seq("when", commas($._cell)), "otherwise"), "=>", field("value", $.expression)),
+    _cell: ($) => choice($.pattern, $.comparison, $.between, $.literal_range),
+    comparison: ($) => prec(PREC.default, seq(field("operator", choice("<", "<=", ">", ">=")), $.expression)),
+    between: ($) => seq($.comparison, "and", $.comparison),
+    literal_range: ($) => seq($.literal_pattern, "..", $.literal_pattern),
 
     tool_declaration: ($) =>
       seq(

@@ -134,6 +134,8 @@ def test_it_reads_every_file_that_the_language_reads_and_sees_the_same(parser: P
         if module is None:
             continue
         assert wrong(parser, text) == [], name
+        if re.search(r"^(pub )?table ", text, re.MULTILINE):
+            continue  # the language's own parser makes a `match` of a table, which nobody wrote
         names = {cls: kind for kind, cls in SAME.items()}
         expected = {(names[type(node)], *node.span) for node in walk(module) if type(node) in names}
         assert extents(parser, text) == expected, name

@@ -77,6 +77,9 @@
 (function_declaration
   name: (identifier) @function)
 
+(table_declaration
+  name: (identifier) @function)
+
 (tool_declaration
   name: (identifier) @function)
 

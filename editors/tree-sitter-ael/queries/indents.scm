@@ -2,6 +2,7 @@
   (block)
   (model_body)
   (edges)
+  (rows)
   (fields)
   (arms)
   (arguments)

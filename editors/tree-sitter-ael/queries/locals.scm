@@ -1,5 +1,6 @@
 [
   (function_declaration)
+  (table_declaration)
   (tool_declaration)
   (node_declaration)
   (agent_declaration)

@@ -8,6 +8,12 @@
 
 ((doc_comment)* @doc
   .
+  (table_declaration
+    name: (identifier) @name) @definition.function
+  (#strip! @doc "^///\\s?"))
+
+((doc_comment)* @doc
+  .
   (tool_declaration
     name: (identifier) @name) @definition.function
   (#strip! @doc "^///\\s?"))

@@ -18,7 +18,7 @@ static const char *const CLAUSE_WORDS[] = {
     "tools",  "skills", "budget",  "attempts", "tool_choice", "history", "version", "fails", "key", "when", "by", "as", NULL};
 // What begins another declaration, even where it does not begin its line.
 static const char *const STARTERS[] = {
-    "use",   "pub",   "permission", "role",    "enum", "record", "open", "error", "type", "const", "fn", "tool", "node", "agent",
+    "use",   "pub",   "permission", "role",    "enum", "record", "open", "error", "type", "const", "fn", "table", "tool", "node", "agent",
     "skill", "service", "provide", "mcp", "store", "test", NULL};
 // An operand does not begin with one of these.
 static const char *const OPERATORS[] = {"and", "or", "in", "div", "with", "catch", NULL};

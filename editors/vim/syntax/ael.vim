@@ -10,6 +10,8 @@ syntax match aelConstant /\v<[A-Z][A-Z0-9_]+>/
 syntax match aelSoft /\v<(model|open|table|edge|instructions|input|require|follow_up|examples|script|extern|trusted|each|pack|uses|depends|tenant|default|allow|resource|prompt)>\ze[ \t]+[A-Za-z_0-9"\[.]/
 syntax match aelClause /\v<(needs|repeat|never|idempotent|reconcile|key|timeout|none|limit|approval|required|by|when|taints|retry|policy|grants|deny|tools|skills|budget|attempts|tool_choice|history|keep|summarize|version|per|fails|as|includes|otherwise|on|up|to|from|process)>\ze([ \t]*([A-Za-z_0-9"$]|$)|[ \t]+\()/
 syntax match aelClause /\v<retry\ze\(/
+syntax match aelClause /\v<otherwise\ze[ \t]*\=\>/
+syntax match aelClause /\v<when\ze[ \t]+[-<>\[]/
 syntax match aelClause /\v<(never|idempotent|reconcile|none|required|taints|summarize|otherwise|process)>\ze[ \t]*([{}]|\/\/)/
 syntax match aelKnown /\v<(output|call|start|finish|one_call|loop)>/
 syntax match aelField /\v<[a-z_]\w*\ze[ \t]*\??:/

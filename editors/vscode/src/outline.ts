@@ -9,7 +9,7 @@ export interface Entry {
 }
 
 const DECLARATION = /^(?:pub[ \t]+)?(?:(node|agent)[ \t]+([A-Za-z_]\w*)|(test)[ \t]+"((?:[^"\\]|\\.)*)")/;
-const OTHER = /^(?:pub[ \t]+|open[ \t]+)*(?:use|permission|role|enum|record|error|type|const|fn|tool|skill|service|provide|mcp|model|store)\b/;
+const OTHER = /^(?:pub[ \t]+|open[ \t]+)*(?:use|permission|role|enum|record|error|type|const|fn|table|tool|skill|service|provide|mcp|model|store)\b/;
 
 /** The nodes, agents and tests of a file. */
 export function entries(text: string): Entry[] {
