@@ -20,7 +20,7 @@ from ael.project.program import Opened
 from ael.syntax import nodes as n
 
 Hits = Mapping[str, frozenset[int]]
-"""File, as code objects name it -> the lines that ran."""
+"""File, by its whole path -> the lines that ran."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,11 @@ class Declared:
 
 @dataclass(frozen=True)
 class Module:
-    """A module that is measured: `file` as code objects name it, `shown` for people, the lines that hold code, without those of tests."""
+    """A module that is measured: `file` is its whole path, `called` what code objects name it, `shown` what people do; the lines that hold
+    code, without those of tests."""
 
     file: str
+    called: str
     shown: str
     lines: frozenset[int]
     declared: tuple[Declared, ...]
@@ -76,7 +78,7 @@ def modules_of(opened: Opened) -> list[Module]:
             for d, first, last in spans
             if isinstance(d, n.FunctionDecl | n.ToolDecl | n.NodeDecl | n.AgentDecl)
         ]
-        found.append(Module(places[name].filename, shown(path), lines, tuple(declared)))
+        found.append(Module(str(path.resolve()), places[name].filename, shown(path), lines, tuple(declared)))
     return found
 
 
@@ -112,9 +114,9 @@ class Tracer:
         self._hits: dict[str, set[int]] = {file: set() for file in files}
 
     @property
-    def hits(self) -> dict[str, frozenset[int]]:
+    def hits(self) -> Hits:
         """What ran so far."""
-        return {file: frozenset(lines) for file, lines in self._hits.items() if lines}
+        return joined([{str(Path(file).resolve()): frozenset(lines)} for file, lines in self._hits.items() if lines])
 
     @contextmanager
     def on(self) -> Iterator[None]:

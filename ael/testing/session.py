@@ -19,7 +19,7 @@ from ael.lower.lower import lower
 from ael.lower.unit import CompiledUnit
 from ael.project.program import programs
 from ael.project.shipped import cache_folder
-from ael.testing.coverage import Hits, Measured, Module, Tracer, joined, measured, modules_of
+from ael.testing.coverage import Hits, Measured, Module, Tracer, joined, measured, modules_of, relative
 from ael.testing.runner import Settings, TestResult, apart, run_test
 from ael.testing.snapshot import SnapshotError, SnapshotFile
 
@@ -106,9 +106,9 @@ class Suite:
         return None if path is None else path.resolve()
 
     def modules(self) -> list[Module]:
-        """What coverage is measured of, each file once."""
-        found = {module.file: module for opened in self.opened for module in modules_of(opened)}
-        return [found[file] for file in sorted(found)]
+        """What coverage is measured of. A file that several programs use is there for each: code of each has its own name of it."""
+        found = [module for opened in self.opened for module in modules_of(opened)]
+        return sorted(found, key=lambda module: relative(module.file))
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ def run_session(suite: Suite, plan: Plan, told: Callable[[TestResult], None]) ->
     modules = suite.modules() if plan.coverage else []
     results: list[TestResult] = []
     hits: list[Hits] = []
-    for result, found in _each(suite, tests, plan, frozenset(module.file for module in modules)):
+    for result, found in _each(suite, tests, plan, frozenset(module.called for module in modules)):
         told(result)
         results.append(result)
         hits.append(found)
@@ -152,7 +152,8 @@ def run_session(suite: Suite, plan: Plan, told: Callable[[TestResult], None]) ->
     orphans = _snapshots(suite, results, plan)
     _remember(results)
     called = frozenset(name for one in results for name in one.called)
-    return Ended(tuple(results), len(tests), orphans, tuple(measured(modules, joined(hits), called)))
+    once = {module.file: module for module in modules}
+    return Ended(tuple(results), len(tests), orphans, tuple(measured(list(once.values()), joined(hits), called)))
 
 
 def _each(suite: Suite, tests: Sequence[Test], plan: Plan, files: frozenset[str]) -> Iterator[tuple[TestResult, Hits]]:
