@@ -50,7 +50,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     for area in AREAS:
         title = (area.__doc__ or "").partition(":")[0]
         errors.append({title: [{code: f"errors/{code}.md"} for code in sorted(area.CODES)]})
-    filled = {
+    filled: dict[str, list[Any]] = {
         "Standard library": ["stdlib/README.md", *modules],
         "Cookbook": ["cookbook/README.md", *recipes],
         "Decisions": ["decisions/README.md", *decisions],
@@ -154,11 +154,13 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     text = _over_links(_plain(markdown), moved)
     page.meta.setdefault("search", {"boost": next((much for start, much in BOOST.items() if uri.startswith(start)), 1)})
     _twins[uri] = (page.title or uri, page.url, text)
-    return "\n".join(map(_row, text.split("\n")))
+    return _outside(text, _usual)
 
 
-def _row(line: str) -> str:
-    """A row of a table, in whose code `\\|` is a stroke: this Markdown takes the backslash for a part of the code."""
+def _usual(line: str) -> str:
+    """What this Markdown reads otherwise: a stroke in the code of a table, where the backslash is a part of the code, and inner lists."""
+    if re.match(r"  [-*] ", line):
+        return f"  {line}"
     if not line.startswith("|"):
         return line
     return re.sub(r"`[^`]+`", lambda m: m[0].replace("\\|", "|"), line)
@@ -182,19 +184,22 @@ def _plain(markdown: str) -> str:
     return "\n".join(lines)
 
 
-def _over_links(text: str, change: Callable[[str, str], str]) -> str:
-    """The text with each link outside of code changed."""
+def _outside(text: str, change: Callable[[str], str]) -> str:
+    """The text with each line outside of fenced code changed."""
     out: list[str] = []
     fence = ""
     for line in text.split("\n"):
         found = FENCE.match(line)
-        if found is not None and (not fence or (found[2] == fence and not found[3])):
+        edge = found is not None and (not fence or (found[2] == fence and not found[3]))
+        if edge and found is not None:
             fence = "" if fence else found[2]
-        if fence or found is not None:
-            out.append(line)
-            continue
-        out.append(_line(line, change))
+        out.append(line if fence or edge else change(line))
     return "\n".join(out)
+
+
+def _over_links(text: str, change: Callable[[str, str], str]) -> str:
+    """The text with each link outside of code changed."""
+    return _outside(text, lambda line: _line(line, change))
 
 
 def _line(line: str, change: Callable[[str, str], str]) -> str:
@@ -211,7 +216,9 @@ def on_post_build(config: MkDocsConfig) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(_to_twins(text, uri), encoding="utf-8")
     lead = f"# {config.site_name}\n\n> {config.site_description}\n"
-    listed = [f"\n## {title}\n\n" + "".join(map(_entry, uris)) for title, uris in _sections(config.nav)]
+    listed = [
+        f"\n## {title}\n\n" + "".join(_entry(uri) for uri in uris if uri in _twins) for title, uris in _sections(config.nav)
+    ]
     (site / "llms.txt").write_text(lead + "".join(listed), encoding="utf-8")
     whole = [text for uri, (_, _, text) in _twins.items() if not LEFT_OUT.match(uri)]
     (site / "llms-full.txt").write_text("\n\n".join([lead, *whole]), encoding="utf-8")
