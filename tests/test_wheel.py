@@ -156,6 +156,14 @@ def test_pages_and_versions(installed: Path, tmp_path: Path) -> None:
     assert done.stdout == "ael.editor.pygments\n"
 
 
+@pytest.mark.feature("C14")
+def test_the_guide_for_coding_agents_ships_with_the_version(installed: Path, tmp_path: Path) -> None:
+    told = ael(installed, tmp_path, "guide", "--skill")
+    assert (told.returncode, told.stderr) == (0, "")
+    assert f'version: "{__version__}"' in told.stdout
+    assert "# AEL for agents that write it\n" in told.stdout
+
+
 @pytest.mark.feature("C9")
 def test_a_pack_that_is_installed_beside_it_is_found(installed: Path, tmp_path: Path) -> None:
     made = packs.wheel(tmp_path / "wheels", "acme-refunds", "3.0", packs.REFUNDS, packs.entry("refunds", "acme_refunds"))
