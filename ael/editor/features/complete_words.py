@@ -31,6 +31,7 @@ DECLARATIONS: dict[str, str] = {
     "type": "type ${1:Name} = ${2:String(max: 100)}$0",
     "const": "const ${1:NAME} = ${2:1}$0",
     "fn": "fn ${1:name}(${2}) -> ${3:String} {\n  $0\n}",
+    "table": "table ${1:name}(${2:amount: Decimal}) -> ${3:Bool} {\n  when ${4:< 50.00} => ${5:true}\n  otherwise => ${6:false}$0\n}",
     "tool": (
         "/// ${1:What it does, and when to call it.}\ntool ${2:name}(${3}) -> ${4:String}\n  needs ${5:orders.read}\n"
         "  repeat ${6|idempotent,never,reconcile|}\n{\n  $0\n}"

@@ -19,18 +19,15 @@ from ael.source import Source
 from ael.syntax import nodes as n
 from ael.syntax.lexer import lex
 from ael.syntax.tokens import Tokens
-from ael.syntax.words import ANY_WORD, CONTINUES, CONTINUES_IN_BODY, NAME, NEWLINE, STARTERS, FileKind
+from ael.syntax.words import ANY_WORD, CONTINUES, CONTINUES_IN_BODY, NAME, NEWLINE, STARTERS, WORDS, FileKind
 
 MARK = "ael_cursor"
 """The name that stands where the cursor is."""
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _REST = re.compile(r"[A-Za-z0-9_]*")
-_STARTS = re.compile(
-    r"^(?:pub[ \t]+|open[ \t]+)*(?:use|permission|role|enum|record|error|type|const|fn|tool|node|agent|skill|service|provide|mcp|model"
-    r"|store|test|pack|tenant)\b|^///",
-    re.MULTILINE,
-)
+_FIRST = sorted(word for word, kind in WORDS.items() if kind in STARTERS["module"] | STARTERS["pack"] or word == "tenant")
+_STARTS = re.compile(rf"^(?:pub[ \t]+|open[ \t]+)*(?:{'|'.join(_FIRST)})\b|^///", re.MULTILINE)
 _LINES = re.compile(r"^(?=[A-Za-z_/])", re.MULTILINE)
 
 

@@ -28,8 +28,8 @@ def expected(snapshot: Snapshot, file: File, path: tuple[n.Node, ...]) -> Type |
                 return _argument(snapshot, tables, around, node)
             case n.Let(type=written_type, value=value) if value is node:
                 return tables.written.get(written_type) if written_type is not None else None
-            case n.Assign(value=value) if value is node:
-                known = tables.resolved.get(around)
+            case n.Assign(name=name, value=value) if value is node:
+                known = tables.resolved.get(name)
                 return getattr(known, "type", None)
             case n.If(condition=condition) | n.While(condition=condition) | n.Require(condition=condition) if condition is node:
                 return BoolType()

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from lsprotocol import types as lsp
 
+from ael.check.program import Local
 from ael.editor.feature import Asked
 from ael.editor.features.describe import Description, describe
 from ael.editor.features.entity import Occurrence
@@ -74,8 +75,11 @@ def type_at(file: File, one: Occurrence) -> Type | None:
     type = tables.types.get(node)
     if type is None and (local := tables.locals.get(node)) is not None:
         type = local.type
-    if type is None and isinstance(node, n.Let):
+    if type is None and isinstance(node, n.Let | n.FieldValue):
         type = tables.types.get(node.value)
+    elif type is None and isinstance(node, n.Assign):
+        known = tables.resolved.get(node.name)
+        type = known.type if isinstance(known, Local) else None
     return None if isinstance(type, Unknown) else type
 
 

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 _TITLES = {
-    "text": "Text", "types": "Types", "code": "Code", "failures-are-values": "Failures are values",
+    "text": "Text", "types": "Types", "code": "Code", "decision-tables": "Decision tables", "failures-are-values": "Failures are values",
     "permissions-tools-nodes": "Permissions, tools, nodes", "agents": "Agents", "services-and-stores": "Services and stores",
     "mcp-servers": "MCP servers", "outside-data": "Outside data", "tests": "Tests",
 }  # fmt: skip

@@ -25,7 +25,8 @@ class Resolved:
     __slots__ = ("locals", "names")
 
     def __init__(self, names: list[Occurrence], visible: list[Visible]) -> None:
-        self.names = sorted(names, key=lambda one: (one.start, one.end))
+        once = {(one.start, one.end, one.entity, one.role): one for one in names}
+        self.names = sorted(once.values(), key=lambda one: (one.start, one.end))
         self.locals = visible
 
 
@@ -183,6 +184,8 @@ class _Resolver(CodeResolver):
             self.bind(parameter.name, parameter, parameter.span.end, entity)
         if not isinstance(node, n.FunctionDecl):
             self.clauses(node.clauses)
+        elif isinstance(node.body, n.Rows):
+            self.clauses(node.body.clauses)
         match node:
             case n.FunctionDecl(body=body) | n.ToolDecl(body=n.Block() as body) | n.NodeDecl(body=n.Block() as body):
                 self.expr(body)

@@ -28,6 +28,7 @@ class CodeResolver:
         self.collected = collected
         self.scope = scope
         self.module = scope.name
+        self.text = scope.source.text
         self.tables = scope.tables
         self.found: list[Occurrence] = []
         self.visible: list[Visible] = []
@@ -39,7 +40,8 @@ class CodeResolver:
     # --- putting down -----------------------------------------------------------------------------------------------
 
     def put(self, at: n.Node, entity: Entity | None, role: Role = "read", node: n.Node | None = None) -> None:
-        if entity is not None:
+        if entity is not None and not (isinstance(at, n.Name) and self.text[at.span.start : at.span.end] != at.text):
+            # Names that the parser made itself, as for the rows of a table, do not stand in the source.
             self.found.append(Occurrence(at.span.start, at.span.end, entity, role, node or at))
 
     def push(self, end: int) -> None:

@@ -53,7 +53,8 @@ def _tree(file: File, node: n.Node) -> lsp.DocumentSymbol:
     name, at = name_of(node)
     whole = node.span.to(at)
     children = [_tree(file, one) for one in inner(node)]
-    detail = _WORDS.get(type(node), "") or None
+    table = isinstance(node, n.FunctionDecl) and isinstance(node.body, n.Rows)
+    detail = "table" if table else _WORDS.get(type(node), "") or None
     return lsp.DocumentSymbol(
         name=name or "…",
         kind=KINDS[type(node)],

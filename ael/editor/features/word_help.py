@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 LANGUAGE = "language.md"
-CODE, TYPES, FAILURES, TOOLS, AGENTS, SERVICES, SERVERS, OUTSIDE, TESTS, TEXT = (
-    "code", "types", "failures-are-values", "permissions-tools-nodes", "agents", "services-and-stores", "mcp-servers", "outside-data",
-    "tests", "text",
+CODE, TABLES, TYPES, FAILURES, TOOLS, AGENTS, SERVICES, SERVERS, OUTSIDE, TESTS, TEXT = (
+    "code", "decision-tables", "types", "failures-are-values", "permissions-tools-nodes", "agents", "services-and-stores",
+    "mcp-servers", "outside-data", "tests", "text",
 )  # fmt: skip
 
 WORDS: Mapping[str, tuple[str, str]] = MappingProxyType(
@@ -25,6 +25,7 @@ WORDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "type": ("Gives a type another name, often with bounds.", TYPES),
         "const": ("A value that is known before the program runs.", CODE),
         "fn": ("A function. Its permissions, repeat safety and failures are inferred from what it calls.", CODE),
+        "table": ("A decision table: a function whose body is rows, of which no two hold at once.", TABLES),
         "tool": ("Something with an effect in the world: one permission, a repeat safety, limits. Models and code call it.", TOOLS),
         "node": ("A step of an agent: plain code, or driven by a model, under its own grants and budget.", TOOLS),
         "agent": ("Joins nodes by edges, under grants and a budget that hold for all of them.", AGENTS),
@@ -127,12 +128,16 @@ KNOWN: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "start": ("Where an agent begins: an edge from it gets the agent's parameters.", AGENTS),
         "finish": ("Where an agent ends, with its result.", AGENTS),
-        "output": ("The result of the model that a `require` looks at.", TOOLS),
         "call": ("The call that this body carries out; `call.key` is its idempotency key.", TOOLS),
         "call.key": ("The idempotency key of this call: the same whenever the call is repeated.", TOOLS),
         "one_call": ("Exactly one call of the model.", TOOLS),
         "loop": ("Turns of the model with calls of tools between them, bounded by `steps` and `tool_calls`.", TOOLS),
         "strict": ("No outside data may decide which edge is taken, nor which call is made in the nodes.", OUTSIDE),
+        "unique": ("No two rows of the table hold at once.", TABLES),
+        "first": ("The first row of the table that holds decides.", TABLES),
+        "input": ("The size of a call's arguments.", TOOLS),
+        "output": ("The result of the model that a `require` looks at; after `limit`, the size of a call's result.", TOOLS),
+        "result": ("The size of a call's result.", TOOLS),
         "min": ("The least that is allowed: of a number its value, of text its characters, of a list its items.", TYPES),
         "max": ("The most that is allowed: of a number its value, of text its characters, of a list its items.", TYPES),
         "pattern": ("A regular expression that the text must hold somewhere.", TYPES),
@@ -143,7 +148,6 @@ KNOWN: Mapping[str, tuple[str, str]] = MappingProxyType(
         "time": ("Time that may pass.", TOOLS),
         "steps": ("Calls of models that may be made.", TOOLS),
         "tool_calls": ("Calls of tools that may be made.", TOOLS),
-        "output_limit": ("The size of a call's result.", TOOLS),
         "concurrent": ("How many calls may run at once.", TOOLS),
         "provider": ("Who answers for the model: a provider that AEL knows, or one of the program.", TOOLS),
         "name": ("What the provider calls the model.", TOOLS),

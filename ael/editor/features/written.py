@@ -182,7 +182,7 @@ def _callable(
 def _line(
     collected: Collected, key: str, node: n.FunctionDecl | n.ToolDecl | n.NodeDecl | n.AgentDecl | n.Operation, source: Source
 ) -> str:
-    word = WORDS.get(type(node), "")
+    word = "table" if isinstance(node, n.FunctionDecl) and isinstance(node.body, n.Rows) else WORDS.get(type(node), "")
     variables = node.type_parameters if isinstance(node, n.FunctionDecl) else ()
     name = f"{word} {node.name.text}".strip() + (f"<{', '.join(one.name.text for one in variables)}>" if variables else "")
     shown = [_flat(_slice(source, one)) for one in node.parameters]
