@@ -39,8 +39,8 @@ def evaluate(opened: OpenedEvaluation, args: argparse.Namespace) -> int:
         opened = with_words(opened, args)
         cases = _cases(opened, args)
         if args.check:
-            count = "1 case" if len(cases) == 1 else f"{len(cases)} cases"
-            print(f"{opened.evaluation.name}: {count}, {len(opened.evaluation.graders)} graders, no problems", file=sys.stderr)
+            told = f"{report_text.count(len(cases), 'case')}, {report_text.count(len(opened.evaluation.graders), 'grader')}"
+            print(f"{opened.evaluation.name}: {told}, no problems", file=sys.stderr)
             return 0
         if args.calibrate:
             return _calibrate(opened, cases, args)

@@ -7,6 +7,7 @@ With goldens a case drifted too when all its samples give the same output, and n
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, cast
@@ -63,7 +64,14 @@ class Baseline:
         entries = [encode(key) + b": " + encode(value) for key, value in cases.items()]
         lines.append(b",\n".join(entries))
         lines.append(b"}}")
-        path.write_bytes(b"\n".join(lines) + b"\n")
+        # The one that is there stays whole until the new one is.
+        own = path.with_name(f".{path.name}.{os.getpid()}")
+        try:
+            own.write_bytes(b"\n".join(lines) + b"\n")
+            own.replace(path)
+        except OSError:
+            own.unlink(missing_ok=True)
+            raise
 
 
 def load(path: Path) -> Baseline:

@@ -11,6 +11,7 @@ from ael.evals.grade import Grade
 from ael.evals.lab import Lab
 from ael.evals.observe import Observation
 from ael.evals.plan import Grader, Judge
+from ael.evals.report_text import count
 from ael.evals.statistics import Confusion, best_threshold, confusion, mean
 
 
@@ -96,7 +97,7 @@ def lines(one: Calibrated) -> list[str]:
         "none: there is no variety to agree on" if table.kappa is None else f"{table.kappa:.3f} ({word_of_kappa(table.kappa)})"
     )
     told = [
-        f"{one.grader.name}: {table.compared} outputs, min {one.grader.least * of:g}",
+        f"{one.grader.name}: {count(table.compared, 'output')}, min {one.grader.least * of:g}",
         f"  agreement {table.agreement:.3f}, Cohen's kappa {kappa}",
         f"  {'':<12} person yes  person no",
         f"  {'judge yes':<12} {table.both:>10}  {table.judge:>9}",
@@ -105,7 +106,7 @@ def lines(one: Calibrated) -> list[str]:
     if one.error is not None:
         told.append(f"  mean distance of the scores {one.error:.3f}")
     if unjudged:
-        told.append(f"  {unjudged} outputs were not judged: {next(iter(filter(None, one.reasons.values())), '')}")
+        told.append(f"  {count(unjudged, 'output')} not judged: {next(iter(filter(None, one.reasons.values())), '')}")
     if one.suggested is not None and one.at_suggested is not None:
         told.append(f"  most agreement ({one.at_suggested.agreement:.3f}) with `min: {one.suggested * of:.3g}`")
     return told

@@ -316,6 +316,10 @@ def _judge(call: Written, known: Known) -> Check:
             if parameter.required:
                 message = f"`{name_of(node)}` takes `{parameter.name}`, which nothing here is called"
                 raise Wrong(NAME, message, node, listing("there is", known.given))
+        elif parameter.trusted and not _trusted(known, parameter.name):
+            # It would stand among the instructions, where what is graded could say what it is worth.
+            message = f"`{name_of(node)}` takes `{parameter.name}` as trusted, and what is graded is nobody's to trust"
+            raise Wrong(NAME, message, node, f"take it as data: `{parameter.name}: …` without `trusted`")
         elif not fits(there, parameter.type, known.program.definitions):
             from ael.types.text import show
 
@@ -331,6 +335,11 @@ def _judge(call: Written, known: Known) -> Check:
     amounts = {name: call.named[name] for name in ("cost", "tokens") if name in call.named}
     limit = budget(amounts, call.node) if amounts else None
     return Judge(judge, names, best) if limit is None else Judge(judge, names, best, limit)
+
+
+def _trusted(known: Known, name: str) -> bool:
+    """Whether the entry takes this as trusted itself."""
+    return any(one.name == name and one.trusted for one in known.program.signatures[known.entry].parameters)
 
 
 def _gradable(signature: Signature, known: Known) -> bool:

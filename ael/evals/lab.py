@@ -15,7 +15,7 @@ from typing import Any, cast
 from ael.data import dataclass, replace
 from ael.evals.apart import needs_copies, own_models, own_natives, own_stores
 from ael.evals.cases import ABSENT, Case
-from ael.evals.grade import Grade, built_in, graded
+from ael.evals.grade import Grade, built_in, graded, short
 from ael.evals.observe import SPENDER, Observation, observed
 from ael.evals.opening import OpenedEvaluation
 from ael.evals.outside import outside
@@ -242,6 +242,9 @@ class Lab:
             # A grader that fails says nothing of the output: neither good nor bad.
             return graded(grader, None, f"the grader ended as {told.told}", cost)
         score, reason = score_of(outcome.plain, check.of if isinstance(check, Judge) else 1.0)
+        if isinstance(check, Code) and score is not None and score < grader.least:
+            reason = f"`{' '.join(grader.text.split())}` is {'false' if not check.scored else f'{score:.3g}'}"
+            reason += f" of {short(seen.output)}" if "output" in check.names else ""
         return graded(grader, score, reason, cost)
 
     def _given(self, check: Code | Judge, case: Case, seen: Observation) -> dict[str, object]:
@@ -273,9 +276,15 @@ def settled(case: Case, number: int, seen: Observation, grades: list[Grade], say
     ended = seen.status == "value" or says_status
     scores = [one.score for one in grades if one.score is not None]
     score = 0.0 if not ended else sum(scores) / len(scores) if scores else 1.0
-    failed = [f"{one.name}: {one.reason}" if one.reason else one.name for one in grades if not one.passed]
+    failed = [told(one) for one in grades if not one.passed]
     reason = "; ".join(failed) if ended else f"the run ended as {seen.told}"
     return Sample(case.id, number, seen, tuple(grades), True, ended and not failed, score, reason)
+
+
+def told(grade: Grade) -> str:
+    """Why a grader was not passed."""
+    score = f" {grade.score:.2f}" if grade.score else ""
+    return f"{grade.name}{score}" + (f": {grade.reason}" if grade.reason else "")
 
 
 def run_record(seen: Observation) -> dict[str, object]:

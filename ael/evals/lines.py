@@ -23,6 +23,7 @@ MOST_SAMPLES, MOST_JOBS = 1_000, 256
 
 FORMS: Mapping[str, str] = {
     "cases": '`cases = jsonl("cases.jsonl")` or `cases = csv("cases.csv")`',
+    "program": '`program = "./desk"`: the module that is run, if it is not `main`',
     "entry": "`entry = main`",
     "expected": "`expected = Topic`: the type of what a case expects, if it is not the output's",
     "graders": '`graders = "./graders"`: the module in whose names the graders are written',

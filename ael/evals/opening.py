@@ -80,24 +80,35 @@ def open_evaluation(path: Path, bag: Bag, *, name: str | None = None, deploy: st
     found = lines.lines_of(parse_deployment(source, bag), bag)
     if bag.errors:
         return None
-    program = path if path.is_file() and not is_evaluation(path.name) else file.parent / "main.ael"
+    program = path if path.is_file() and not is_evaluation(path.name) else _main(found, file.parent)
+    if program is None:
+        return None
     opened, module = _program(program, file.parent, found, deploy, bag)
     if opened is None:
         return None
     return _checked(opened, module, found, file, bag)
 
 
+def _main(found: Lines, folder: Path) -> Path | None:
+    """The file of the program: what the line `program` says, else `main.ael`."""
+    if "program" not in found.single:
+        return folder / "main.ael"
+    return found.take("program", lambda node: _module(node, folder))  # type: ignore[no-any-return]
+
+
+def _module(node: n.Expr, folder: Path) -> Path:
+    """The file of a module that is written `./name`. Raises `Wrong`."""
+    named = lines.text(node)
+    file = folder / f"{named.removesuffix('.ael')}.ael"
+    if not file.is_file() or not file.resolve().is_relative_to(folder.resolve()):
+        raise Wrong(NAME, f"there is no module `{named}`", node, "`./desk` is `desk.ael` beside this file")
+    return file
+
+
 def _program(main: Path, folder: Path, found: Lines, deploy: str | None, bag: Bag) -> tuple[Opened | None, str]:
     """The program with its deployment, and the module in whose names the graders are written."""
-    others: list[Path] = []
-    own = found.take("graders", lines.text)
-    if own is not None:
-        with found.told():
-            node = lines.value(found.single["graders"])
-            file = folder / f"{own.removesuffix('.ael')}.ael"
-            if not file.is_file() or not file.resolve().is_relative_to(folder.resolve()):
-                raise Wrong(NAME, f"there is no module `{own}`", node, "`./graders` is `graders.ael` beside this file")
-            others.append(file)
+    own = found.take("graders", lambda node: _module(node, folder))
+    others: list[Path] = [] if own is None else [own]
     name = deploy or found.take("deployment", lines.text)
     project = None if bag.errors else load_project(main, bag, others)
     program = check(project, bag) if project is not None else None

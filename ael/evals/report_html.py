@@ -10,7 +10,7 @@ from html import escape
 from ael.evals.cases import ABSENT
 from ael.evals.lab import Sample
 from ael.evals.report_data import printable
-from ael.evals.report_text import compared_lines, money, share, word_of
+from ael.evals.report_text import compared_lines, count, money, share, word_of
 from ael.evals.summary import CaseResult, Summary
 
 MAX_TEXT = 20_000
@@ -66,7 +66,7 @@ def _page(summary: Summary) -> Iterator[str]:
 def _numbers(summary: Summary) -> Iterator[str]:
     told = [*summary.misses, *compared_lines(summary)]
     if summary.unjudged:
-        told.append(f"{summary.unjudged} samples were not judged. {summary.ran.stopped}")
+        told.append(f"{count(summary.unjudged, 'sample')} not judged. {summary.ran.stopped}")
     if told:
         yield "<ul>"
         yield from (f"<li>{text(line)}</li>" for line in told)

@@ -26,6 +26,11 @@ def share(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
 
 
+def count(number: int, what: str) -> str:
+    """`1 case`, `2 cases`."""
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
 def word_of(case: CaseResult) -> str:
     """What to say of a case in one word."""
     if len(case.judged) < len(case.samples):
@@ -52,7 +57,7 @@ def lines(summary: Summary, *, every: bool = False, outline: bool = False) -> It
         if reason:
             yield from (f"              {line}" for line in reason.splitlines()[:6])
     if len(found) > MOST_CASES:
-        yield f"  and {len(found) - MOST_CASES} more cases (`--html FILE` or `--format json` has all)"
+        yield f"  and {len(found) - MOST_CASES} more (`--html FILE` or `--format json` has all)"
     if found:
         yield ""
     for name, score in summary.graders.items():
@@ -61,7 +66,8 @@ def lines(summary: Summary, *, every: bool = False, outline: bool = False) -> It
         yield ""
     judged = len(summary.judged)
     kept = f", {summary.ran.kept} kept" if summary.ran.kept else ""
-    yield f"{len(summary.cases)} cases, {judged} samples judged{kept}; pass rate {share(summary.rate)}, score {share(summary.score)}"
+    looked = f"{count(len(summary.cases), 'case')}, {count(judged, 'sample')} judged{kept}"
+    yield f"{looked}; pass rate {share(summary.rate)}, score {share(summary.score)}"
     spent = f"cost {money(summary.cost)}, {summary.tokens:,} tokens"
     if summary.ran.kept:
         spent += f" (paid now: {money(summary.ran.paid)})"
@@ -77,7 +83,7 @@ def lines(summary: Summary, *, every: bool = False, outline: bool = False) -> It
     yield from compared_lines(summary)
     if summary.unjudged:
         why = f": {summary.ran.stopped}" if summary.ran.stopped else ""
-        yield f"{summary.unjudged} samples were not judged{why}"
+        yield f"{count(summary.unjudged, 'sample')} not judged{why}"
     yield from summary.misses if summary.verdict in ("failed", "drifted") else ()
     yield f"verdict: {summary.verdict}"
 

@@ -18,7 +18,7 @@ def test_cases_that_are_as_expected_pass(ael: Ael) -> None:
     ended = ael("eval", ".", "--outline")
     assert ended.code == 0
     assert ended.out.endswith("verdict: passed\n")
-    assert "1 cases, 1 samples judged; pass rate 1.000, score 1.000" in ended.out
+    assert "1 case, 1 sample judged; pass rate 1.000, score 1.000" in ended.out
 
 
 @pytest.mark.feature("B5")
@@ -29,6 +29,10 @@ def test_a_threshold_that_is_not_met_is_exit_code_1(ael: Ael) -> None:
     assert ended.code == 1
     assert "the pass rate is 0.500, less than 1" in ended.out
     assert "same: expected" in ended.out
+    ael.write({"eval.ael": files('grader long = output.answer.length() > 9 and text != ""', "")["eval.ael"]})
+    wanted = 'long: `output.answer.length() > 9 and text != ""` is false of {"topic":"Billing","answer":"Done."}'
+    assert wanted in ael("eval").out
+    ael.write(files("grader same = exact", cases(HI, wrong)))
     assert ael("eval", "--min-pass", "50%").code == 0
     assert ael("eval", "--min-score", "0.6").code == 1
     assert ael("eval", "--min-score", "same=0.5").code == 0
@@ -77,7 +81,7 @@ def test_check_looks_at_everything_and_runs_nothing(ael: Ael) -> None:
     ael.write(files("grader same = exact", cases(HI), desk="[]"))
     ended = ael("eval", ".", "--check")
     assert (ended.code, ended.out) == (0, "")
-    assert "1 case, 1 graders, no problems" in ended.err
+    assert "1 case, 1 grader, no problems" in ended.err
 
 
 @pytest.mark.parametrize(
@@ -160,6 +164,7 @@ def test_help_says_what_the_exit_codes_mean(ael: Ael) -> None:
         ("budget steps 3", "AEL081", ""),
         ('graders = "./none"', "AEL0951", "there is no module `./none`"),
         ("expected = Nothing", "AEL0", ""),
+        ('program = "./nobody"', "AEL0951", "there is no module `./nobody`"),
     ],
 )
 def test_a_line_that_is_wrong_is_told_where_it_stands(ael: Ael, lines: str, code: str, told: str) -> None:
@@ -198,6 +203,15 @@ pub node nice(output: Reply) -> Bool
     ended = ael("eval", ".")
     assert ended.code == 0, ended.err + ended.out
     assert ael("check", ".").code == 0
+
+
+def test_a_program_that_is_not_main_is_named(ael: Ael) -> None:
+    made = files('program = "./desk"\ngrader same = exact', cases(HI))
+    made["desk.ael"] = made.pop("main.ael")
+    ael.write(made)
+    assert ael("eval", ".").code == 0
+    assert ael("check", ".").code == 0
+    assert ael("eval", "eval.ael").code == 0
 
 
 def test_what_a_run_did_is_seen_by_expressions(ael: Ael) -> None:

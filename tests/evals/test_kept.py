@@ -254,7 +254,7 @@ def test_what_was_done_before_an_evaluation_was_stopped_is_kept(ael: Ael, sent: 
         assert told["cases"][0]["passed"] == 1
     ended = ael("eval", "--results", "run.jsonl", "--resume", "--filter", "a", "--outline")
     assert ended.code == 0, ended.out
-    assert "1 samples judged, 1 kept" in ended.out
+    assert "1 sample judged, 1 kept" in ended.out
 
 
 def test_what_was_stopped_is_told_as_not_run(ael: Ael) -> None:

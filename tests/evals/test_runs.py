@@ -148,6 +148,16 @@ def test_outputs_are_graded_by_schema_text_pattern_and_fields(ael: Ael) -> None:
     assert (found["says"][0], found["like"][0], found["some"][0], found["all"][0]) == (1.0, 1.0, 1.0, 0.0)
 
 
+def test_a_schema_may_name_itself_and_its_draft(ael: Ael) -> None:
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "https://example.com/reply.json", "type": "object",
+              "properties": {"topic": {"$ref": "#/$defs/topic"}}, "$defs": {"topic": {"enum": ["Billing"]}}}  # fmt: skip
+    ael.write({**files('grader fits = schema("s.json")', cases({"input": {"text": "x"}})), "s.json": json.dumps(schema)})
+    assert ael("eval").code == 0
+    schema["$defs"] = {"topic": {"enum": ["Other"]}}
+    ael.write({"s.json": json.dumps(schema)})
+    assert ael("eval").code == 1
+
+
 def test_a_schema_that_would_be_fetched_is_refused(ael: Ael) -> None:
     made = files('grader fits = schema("s.json")', cases({"input": {"text": "x"}}))
     ael.write({**made, "s.json": '{"$ref": "https://example.com/s.json"}'})
