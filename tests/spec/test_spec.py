@@ -34,7 +34,7 @@ from ael.project.program import Opened
 from ael.run.message import GUARD
 from ael.run.outcome import DeclaredError, Faulted, Outcome, Unsettled, Value
 from ael.run.ports import ModelTurn
-from ael.testing.runner import run_tests
+from ael.testing.runner import Settings, run_tests
 from ael.types.text import show
 from tests.programs import Block, Ran, blocks, brief, files_of, loads, open_files, run
 
@@ -109,7 +109,7 @@ def test_page(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
             assert schemas(ran) == loads(case.expected["schema"].text)
         if "trace" in case.expected:
             assert list(lines(ran.spans, times=False)) == case.expected["trace"].text.rstrip("\n").split("\n")
-    results = run_tests(opened)
+    results = run_tests(opened, settings=Settings(ci=False))
     assert [(r.name, r.problem) for r in results if r.problem is not None] == []
 
 
