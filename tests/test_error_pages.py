@@ -18,6 +18,8 @@ OUTSIDE_OF_PROGRAMS = {
     *EMBEDDED,
     "AEL0801",
     "AEL0805",
+    "AEL0828",
+    "AEL0829",
     "AEL0830",
     "AEL0831",
     "AEL0832",
@@ -48,6 +50,8 @@ OUTSIDE_OF_PROGRAMS = {
     *(f"AEL095{n}" for n in range(6)),
     "AEL0909",
     *(f"AEL114{n}" for n in range(1, 5)),
+    "AEL0911",
+    "AEL0912",
 }
 """Codes that no program's text can give: they come from files, the environment, the command line or a run. `tests/cli` has their tests."""
 

@@ -42,6 +42,7 @@ COMMANDS = {
     "serve": "serve a program's services and nodes to others",
     "export": "describe what a program serves: OpenAPI, a `.proto`, JSON Schema",
     "model": "get and list small local models",
+    "bundle": "hand a program on as one file: make it, look at it, install it",
     "deps": "show, explain and lock the packs that a pack depends on",
     "diff": "compare two versions of a pack: what changed for those who use it",
     "doctor": "say what this installation has and lacks",

@@ -15,4 +15,6 @@ CODES: dict[str, str] = {
     "AEL0825": "a permission in the name of another pack",
     "AEL0826": "an optional package that the pack does not list",
     "AEL0827": "a provider of a dependency that may do more than its callers",
+    "AEL0828": "a program that cannot be bundled",
+    "AEL0829": "a bundle that is not installed",
 }
