@@ -1,132 +1,116 @@
 """Print a shell's completion script.
 
-bash:  eval "$(ael completion bash)"        in ~/.bashrc
-zsh:   eval "$(ael completion zsh)"         in ~/.zshrc, after compinit
-fish:  ael completion fish > ~/.config/fish/completions/ael.fish
+    eval "$(ael completion bash)"                                       in ~/.bashrc
+    eval "$(ael completion zsh)"                                        in ~/.zshrc, after compinit
+    ael completion fish > ~/.config/fish/completions/ael.fish
+
+The script asks `ael` itself, so that it knows the commands of the version that is installed: their options, what those take, and the
+names in the program at hand (nodes, agents, tests, deployments, runs).
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 from importlib import import_module
-from typing import cast
-
-from ael.cli.main import COMMANDS, Command
+from typing import Any
 
 SHELLS = ("bash", "zsh", "fish")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `ael completion`."""
-    parser.add_argument("shell", choices=SHELLS)
+    parser.add_argument("shell", choices=SHELLS, help="for which shell")
+    # What the scripts ask: `ael completion bash --at 2 -- ael run …`.
+    parser.add_argument("--at", type=int, help=argparse.SUPPRESS)
+    parser.set_defaults(rest=[])
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the script."""
-    print({"bash": bash, "zsh": zsh, "fish": fish}[args.shell](), end="")
+    """Print the script, or what it asks for."""
+    if args.at is None and args.rest:
+        print(f"ael completion: it takes nothing but the shell; what is `{args.rest[0]}`?", file=sys.stderr)
+        return 2
+    if args.at is None:
+        print(_SCRIPTS[args.shell], end="")
+        return 0
+    answering: Any = import_module("ael.cli.completing")
+    for line in answering.answer(args.rest, args.at, args.shell):
+        print(line)
     return 0
 
 
-def _options(name: str) -> dict[str, str]:
-    """The long options of a command with their help, those of its actions too."""
-    parser = _parser(name)
-    inner = _actions(parser).values()
-    return {
-        option: (action.help or "").replace("%", "").replace("'", "")
-        for one in (parser, *inner)
-        for action in one._actions
-        for option in action.option_strings
-        if option.startswith("--")
-    }
-
-
-def _parser(name: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(add_help=True)
-    cast(Command, import_module(f"ael.cli.{name.replace('-', '_')}")).add_arguments(parser)
-    return parser
-
-
-def _actions(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """The actions of a command that has some (`ael mcp pin`), each with its own arguments."""
-    found = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
-    return dict(found[0].choices) if found else {}
-
-
-def _with_actions() -> dict[str, list[str]]:
-    """The commands that have actions, with their names."""
-    return {name: list(actions) for name in COMMANDS if (actions := _actions(_parser(name)))}
-
-
-def bash() -> str:
-    """For bash."""
-    cases = "\n".join(f"    {name}) words='{' '.join(_options(name))}' ;;" for name in COMMANDS)
-    actions = "\n".join(
-        f"""  if [ "$COMP_CWORD" -eq 2 ] && [ "${{COMP_WORDS[1]}}" = {name} ]; then
-    COMPREPLY=($(compgen -W '{" ".join(words)}' -- "$current"))
-    return
-  fi"""
-        for name, words in _with_actions().items()
-    )
-    return f"""\
-_ael() {{
-  local current="${{COMP_WORDS[COMP_CWORD]}}" words=''
-  if [ "$COMP_CWORD" -eq 1 ]; then
-    COMPREPLY=($(compgen -W '{" ".join(COMMANDS)}' -- "$current"))
-    return
-  fi
-{actions}
-  case "${{COMP_WORDS[1]}}" in
-{cases}
+_BASH = """\
+_ael() {
+  local current="${COMP_WORDS[COMP_CWORD]}" kind='' line
+  COMPREPLY=()
+  while IFS= read -r line; do
+    if [ -z "$kind" ]; then
+      kind="$line"
+    else
+      line="${line%%$'\\t'*}"
+      case "$current" in
+        [\\"\\']*) ;;
+        *) printf -v line %q "$line" ;;
+      esac
+      COMPREPLY+=("$line")
+    fi
+  done < <("${COMP_WORDS[0]}" completion bash --at "$COMP_CWORD" -- "${COMP_WORDS[@]}" 2>/dev/null)
+  [ "$current" != '=' ] || current=''
+  case "$kind" in
+    files | folders)
+      compopt -o filenames 2>/dev/null
+      local option=-f
+      [ "$kind" = files ] || option=-d
+      while IFS= read -r line; do
+        COMPREPLY+=("$line")
+      done < <(compgen "$option" -- "$current")
+      ;;
+    part) compopt -o nospace 2>/dev/null ;;
   esac
-  case "$current" in
-    -*) COMPREPLY=($(compgen -W "$words" -- "$current")) ;;
-    *) COMPREPLY=($(compgen -f -- "$current")) ;;
-  esac
-}}
-complete -o filenames -F _ael ael
+}
+complete -F _ael ael
 """
 
-
-def zsh() -> str:
-    """For zsh."""
-    commands = "\n".join(f"    '{name}:{text}'" for name, text in COMMANDS.items())
-    inner = _with_actions()
-    cases = "\n".join(
-        f"    {name}) _arguments {_described(name)} {_place(inner.get(name))}'*:file:_files' ;;" for name in COMMANDS
-    )
-    return f"""\
+_ZSH = """\
 #compdef ael
-_ael() {{
-  local -a commands
-  commands=(
-{commands}
-  )
-  if (( CURRENT == 2 )); then
-    _describe command commands
-    return
+_ael() {
+  local -a lines
+  local kind
+  lines=("${(@f)$("${(Q)words[1]}" completion zsh --at $((CURRENT - 1)) -- "${(@Q)words}" 2>/dev/null)}")
+  kind="$lines[1]"
+  shift lines
+  if (( $#lines )); then
+    if [[ "$kind" = part ]]; then
+      _describe -V ael lines -S ''
+    else
+      _describe -V ael lines
+    fi
   fi
-  case $words[2] in
-{cases}
+  case "$kind" in
+    files) _files ;;
+    folders) _files -/ ;;
   esac
-}}
+}
 compdef _ael ael
 """
 
+_FISH = """\
+function __ael_complete
+    set -l words (commandline -opc)
+    set -l current (commandline -ct)
+    set -l lines ($words[1] completion fish --at (count $words) -- $words "$current" 2>/dev/null)
+    for line in $lines[2..-1]
+        echo $line
+    end
+    switch "$lines[1]"
+        case files
+            __fish_complete_path "$current"
+        case folders
+            __fish_complete_directories "$current"
+    end
+end
+complete -c ael -f -a '(__ael_complete)'
+"""
 
-def _place(actions: list[str] | None) -> str:
-    return f"'2:action:({' '.join(actions)})' " if actions else ""
-
-
-def _described(name: str) -> str:
-    return " ".join(f"'{option}[{text}]'" for option, text in _options(name).items())
-
-
-def fish() -> str:
-    """For fish."""
-    lines = [f"complete -c ael -n __fish_use_subcommand -f -a {name} -d '{text}'" for name, text in COMMANDS.items()]
-    for name, actions in _with_actions().items():
-        lines.append(f"complete -c ael -n '__fish_seen_subcommand_from {name}' -f -a '{' '.join(actions)}'")
-    for name in COMMANDS:
-        for option, text in _options(name).items():
-            lines.append(f"complete -c ael -n '__fish_seen_subcommand_from {name}' -l {option[2:]} -d '{text}'")
-    return "\n".join(lines) + "\n"
+_SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -192,39 +191,6 @@ def test_explain_a_code_that_is_none(ael: Ael) -> None:
 
 
 # --- completion ------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.feature("C11")
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_scripts_know_every_command_and_option(ael: Ael, shell: str) -> None:
-    script = ael("completion", shell).out
-    for command in COMMANDS:
-        assert command in script
-    for option in ("help-entry", "watch", "junit"):
-        assert option in script
-    if (program := shutil.which(shell)) is not None:
-        done = subprocess.run([program, "-n"], input=script, capture_output=True, text=True, check=False)
-        assert (done.returncode, done.stderr) == (0, "")
-
-
-@pytest.mark.feature("C11")
-def test_completion_in_a_real_bash(ael: Ael) -> None:
-    script = ael("completion", "bash").out
-
-    def completed(*words: str) -> list[str]:
-        line = " ".join(f"'{word}'" for word in words)
-        done = subprocess.run(
-            ["bash", "-c", f"{script}\nCOMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _ael; printf '%s\\n' \"${{COMPREPLY[@]}}\""],
-            capture_output=True, text=True, check=True,
-        )  # fmt: skip
-        return done.stdout.split()
-
-    assert completed("ael", "che") == ["check"]
-    assert completed("ael", "check", "--f") == ["--fix", "--format"]
-    assert "--trace" in completed("ael", "run", "--")
-    assert completed("ael", "mcp", "") == ["list", "pin", "diff", "call", "reconnect"]
-    assert completed("ael", "mcp", "p") == ["pin"]
-    assert "--deploy" in completed("ael", "mcp", "pin", "--")
 
 
 def test_completion_of_an_unknown_shell(ael: Ael) -> None:
