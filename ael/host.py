@@ -44,7 +44,7 @@ from ael.run.stored import StorePort
 from ael.types.agent import pairs
 from ael.types.value import Secret
 
-__all__ = ["Host", "HostError", "open_host", "open_preview"]
+__all__ = ["Host", "HostError", "open_host", "open_preview", "store_of"]
 
 
 @dataclass
@@ -149,7 +149,7 @@ def open_host(
     warnings: list[str] = []
     bound = bind_models(opened, here, secrets, warnings) if models is None else dict(models)
     own_models = tenants_own(opened, bound, secrets) if models is None and deployment.owned_secrets else {}
-    own_stores = {name: _store(deployment, name) for name in program.stores} if stores is None else {}
+    own_stores = {name: store_of(deployment, name) for name in program.stores} if stores is None else {}
     kept_in = {**(stores or {}), **own_stores}
     clock = clock or SystemClock()
     natives, kept = _natives(opened, names, secrets, clock)
@@ -233,7 +233,8 @@ def open_preview(opened: Opened, names: frozenset[str], sinks: Sequence[Sink] = 
     return Host(opened, unit, bindings, Engine(unit, bindings), tuple(warnings), None, providers)
 
 
-def _store(deployment: Deployment, name: str) -> StorePort:
+def store_of(deployment: Deployment, name: str) -> StorePort:
+    """The store that a deployment binds to a declared one. Nothing is opened yet."""
     binding = deployment.stores.get(name, StoreBinding("memory"))
     if binding.kind == "sqlite" and binding.path is not None:
         return SqliteStore(Path(deployment.folder, binding.path), name)

@@ -292,8 +292,13 @@ def _example_map(c: Checker, given: n.MapLit, signature: Signature) -> None:
 
 
 def _test(c: Checker, node: n.TestDecl) -> None:
-    enter(c, Body("test", "test", None, None, node), test=True)
+    typed = bool(c.collected.prompt) and c.module.name == c.collected.main and _title(node) == c.collected.prompt
+    enter(c, Body("test", "test", None, None, node), test=not typed)
     c.check(node.body, DISCARD)
+
+
+def _title(node: n.TestDecl) -> str:
+    return "".join(part.text for part in node.title.parts if isinstance(part, n.TextPart))
 
 
 # --- constants and defaults ----------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from ael.check.body import check_bodies
 from ael.check.checker import Checker
-from ael.check.collect import Collected, ModuleScope
+from ael.check.collect import Collected, ModuleScope, Symbol
 from ael.check.declare import declare
 from ael.check.define import Definer
 from ael.check.expression import HANDLERS
@@ -65,7 +65,7 @@ class Examined:
             stores=facts.stores,
             models=facts.models,
             tests=facts.tests,
-            constants=collected.constants,
+            constants={**{name: given.value for name, given in collected.given.items()}, **collected.constants},
             digest=digest(collected),
             servers={name: server.spec for name, server in collected.servers.items()},
             packs=collected.packs,
@@ -110,6 +110,7 @@ def examine(
     `bodies` checks those of one module.
     """
     declare(collected, bag)
+    _give(collected)
     link(collected, bag)
     declare_servers(collected, bag, pins)
     definer = Definer(collected, bag)
@@ -125,6 +126,15 @@ def examine(
         warn_unused(scope, collected, bag)
     bag.hush(scope.source for scope in collected.modules.values() if foreign(collected.packs, scope.name, collected.main))
     return Examined(collected.main, collected, facts)
+
+
+def _give(collected: Collected) -> None:
+    """Let the main module see what it is given."""
+    for name in collected.given:
+        symbol = Symbol("const", name, collected.main, None, False)
+        own = name.removeprefix(f"{collected.main}.")
+        if collected.modules[collected.main].names.setdefault(own, symbol) is symbol:
+            collected.symbols[name] = symbol
 
 
 def digest(collected: Collected) -> str:

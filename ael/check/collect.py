@@ -18,6 +18,7 @@ from ael.syntax import nodes as n
 from ael.types.definition import Definition
 from ael.types.signature import Signature
 from ael.types.spec import RemoteSpec, ServerSpec
+from ael.types.type import Type
 
 Kind: TypeAlias = Literal[
     "record", "enum", "error", "alias", "const", "function", "tool", "node", "agent", "skill", "mcp", "service", "operation", "provide",
@@ -82,6 +83,19 @@ class Server:
     remotes: dict[str, Remote] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, eq=False)
+class Given:
+    """A value that the main module sees under a name and that nothing in its text says: what a prompt keeps from one input to the next.
+
+    Where the language asks for what is written (instructions, bounds, other constants) it is no constant. `outside`: outside data had a hand
+    in it.
+    """
+
+    type: Type
+    value: object
+    outside: bool = False
+
+
 @dataclass(eq=False)
 class Collected:
     """All declarations of a program."""
@@ -109,6 +123,11 @@ class Collected:
     servers: dict[str, Server] = field(default_factory=dict)
     """MCP servers by qualified name. Their tools, resources and prompts are symbols of the kind `tool` (`main.crm.get_customer`), their
     types symbols as declared ones are (`main.crm.GetCustomerResult`)."""
+
+    given: Mapping[str, Given] = field(default_factory=dict)
+    """Values of the main module by qualified name, for whom nothing else has that name there."""
+    prompt: str = ""
+    """The title of the `test` of the main module that is the input of a prompt, and has nothing of a test; "" where there is none."""
 
     def remote(self, name: str) -> Remote | None:
         """What a tool of a server stands for; None for a tool of the program, and for what has no type."""

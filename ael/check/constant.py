@@ -64,6 +64,10 @@ class Constants:
         """The value of a `const`, or FAILED."""
         if symbol.name in self._values:
             return self._values[symbol.name]
+        given = self.collected.given.get(symbol.name)
+        if given is not None and symbol.node is None:
+            self._types[symbol.name] = given.type
+            return self._values.setdefault(symbol.name, given.value)
         if any(s is symbol for s in self._open):
             self._cycle(symbol)
             return FAILED
@@ -188,7 +192,7 @@ class Constants:
     def _name(self, scope: ModuleScope, node: n.Reference | n.FieldAccess) -> object:
         symbol = self._symbol(scope, node)
         if symbol is not None and symbol.kind == "const":
-            return self.of(symbol)
+            return self.of(symbol) if symbol.node is not None else self._refuse(scope, node)
         if isinstance(node, n.FieldAccess):
             owner = self._symbol(scope, node.target)
             if owner is not None and owner.kind == "enum" and isinstance(owner.node, n.EnumDecl):

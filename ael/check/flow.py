@@ -112,7 +112,7 @@ class Flow(Choosing):
             return self.local(meaning)
         if isinstance(meaning, Meaning):
             if meaning.kind not in ("function", "tool", "node", "agent"):
-                return 0
+                return TAINTED if meaning.name in self.shared.given else 0
             self.chosen_call(meaning.name, node)
             return self.bind(node, TAINTED)
         return self.eval(node.target) if isinstance(node, n.FieldAccess) else self.unknown

@@ -101,6 +101,8 @@ class Shared:
     violations: dict[tuple[n.Node, str], tuple[int, Sink, str, n.Node | None, str]] = field(default_factory=dict)
     """(argument, parameter) -> what reaches it, the sink, the module, and a source of it with words for it."""
     releases: dict[n.Call, tuple[str, int]] = field(default_factory=dict)
+    given: frozenset[str] = frozenset()
+    """The names of what the main module is given and outside data had a hand in."""
     acts: Callable[[str], bool] | None = None
     """Whether calling something by this name does anything in the world; None where no agent says `policy strict`."""
 

@@ -108,6 +108,7 @@ def analyse(program: Program) -> Taint:
     analysis = _Analysis(program)
     bits = {name: 1 << (at + 1) for at, name in enumerate(program.stores)}
     shared = Shared(analysis.target, bits, len(bits) + 1)
+    shared.given = frozenset(name for name, given in program.context.collected.given.items() if given.outside)
     if any(draft.strict for draft in program.agents.values()):
         shared.acts = _acting(program)
         _delegates(program, analysis)

@@ -16,6 +16,7 @@ from ael.diagnostics.catalogue import (
     outcomes,
     packs,
     project,
+    prompt,
     servers,
     serving,
     syntax,
@@ -42,6 +43,7 @@ AREAS = (
     evals,
     lints,
     documenting,
+    prompt,
 )
 """The areas that codes belong to; the first words of a module's description are its name."""
 

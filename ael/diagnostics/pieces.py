@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
+from pathlib import Path
 
 from ael.data import dataclass, field, replace
 from ael.diagnostics.diagnostic import Diagnostic, Edit, Fix, Label, Place
@@ -12,10 +13,11 @@ from ael.source import Source, Span
 
 @dataclass(eq=False)
 class Pieces:
-    """`name` is how the whole is called. What is added without an origin is nobody's: `instead` is its place."""
+    """`name` is how the whole is called, `path` the file that it stands for. What is added without an origin is nobody's: `instead` is its place."""
 
     name: str
     instead: Place
+    path: Path | None = None
     _texts: list[str] = field(default_factory=list)
     _starts: list[int] = field(default_factory=list)
     _origins: list[Place | None] = field(default_factory=list)
@@ -38,7 +40,7 @@ class Pieces:
     def source(self) -> Source:
         """The whole, once everything is added; the same each time."""
         if not self._source:
-            self._source.append(Source(self.name, "".join(self._texts)))
+            self._source.append(Source(self.name, "".join(self._texts), self.path))
         return self._source[0]
 
     def place(self, place: Place) -> Place:
