@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 
 from benches.harness import Row
-from benches.suite import check, decode, durable, edges, http, mcp, memory, plain, serve, turns
+from benches.suite import check, decode, durable, edges, http, lsp, mcp, memory, plain, serve, turns
 
 BENCHMARKS: dict[str, Callable[[bool], Iterator[Row]]] = {
     "turns": turns.rows,
@@ -19,6 +19,7 @@ BENCHMARKS: dict[str, Callable[[bool], Iterator[Row]]] = {
     "plain": plain.rows,
     "decode": decode.rows,
     "check": check.rows,
+    "lsp": lsp.rows,
     "memory": memory.rows,
     "durable": durable.rows,
     "mcp": mcp.rows,

@@ -62,19 +62,28 @@ def uri_of(path: Path, open_documents: Open) -> str:
     return document.uri if document is not None else path.as_uri()
 
 
+State: TypeAlias = tuple[int, int, int]
+"""What shows that a file changed: when it was written (ns), its size in bytes, and which file of the disk it is."""
+
+
+def state_of(path: Path) -> State | None:
+    """The state of a file; None where there is none."""
+    try:
+        status = path.stat()
+    except (OSError, ValueError):
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino
+
+
 class Disk:
     """Sources from the disk, each read again only when it changed."""
 
     def __init__(self) -> None:
-        self._known: dict[Path, tuple[tuple[int, int, int], Source]] = {}
+        self._known: dict[Path, tuple[State | None, Source]] = {}
 
     def read(self, path: Path, name: str) -> Source:
         """As `ael.source.read`; the same `Source` where the file is the same."""
-        try:
-            status = path.stat()
-            state = (status.st_mtime_ns, status.st_size, status.st_ino)
-        except (OSError, ValueError):
-            state = (0, 0, 0)
+        state = state_of(path)
         known = self._known.get(path)
         if known is not None and known[0] == state and known[1].name == name:
             return known[1]
@@ -82,6 +91,11 @@ class Disk:
         source = read_disk(path, name)
         self._known[path] = (state, source)
         return source
+
+    def state(self, path: Path) -> State | None:
+        """The state in which a file was read last; None where it was not, or could not be."""
+        known = self._known.get(path)
+        return known[0] if known is not None else None
 
 
 class Overlay:

@@ -46,6 +46,9 @@ class Server(LanguageServer):
         super().__init__("ael", __version__, protocol_cls=Protocol)
         self.session = self.protocol.session = Session(self)
         self.parent: int | None = None
+        """The editor's process."""
+        self.watches = False
+        """Whether the editor tells which files change on the disk."""
         _register(self)
 
     def publish(self, uri: str, version: int | None, diagnostics: list[lsp.Diagnostic]) -> None:
@@ -182,6 +185,7 @@ async def _initialized(server: Server, params: lsp.InitializedParams) -> None:
         watchers = lsp.DidChangeWatchedFilesRegistrationOptions([lsp.FileSystemWatcher(glob) for glob in WATCHED])
         asked = lsp.Registration("files", lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES, watchers)
         server.protocol.send_request(lsp.CLIENT_REGISTER_CAPABILITY, lsp.RegistrationParams([asked]))
+        server.watches = True
     await _settings(server)
 
 

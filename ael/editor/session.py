@@ -19,7 +19,7 @@ from lsprotocol import types as lsp
 
 from ael.data import dataclass, field
 from ael.editor.analysis import Program, Superseded, Where, where
-from ael.editor.documents import Disk, Document, Open, Overlay, path_of
+from ael.editor.documents import Disk, Document, Open, Overlay, State, path_of, state_of
 from ael.editor.feature import Asked
 from ael.editor.garbage import Collector
 from ael.editor.positions import edited
@@ -91,6 +91,7 @@ class Session:
         self.collector = Collector()
         self._disk = Disk()
         self._last = 0.0
+        self._looked: dict[Path, State | None] = {}
         self._worker = ThreadPoolExecutor(1, "ael-analysis")
 
     # --- documents -----------------------------------------------------------------------------------------------------------
@@ -130,6 +131,15 @@ class Session:
         if any(path.name == "pack.ael" for path in paths):
             self._places.clear()
         self._touch(path for path in paths if path not in self.documents or path.name == "pack.ael")
+
+    async def look(self) -> None:
+        """Find out by looking which files changed on the disk, for an editor that does not tell."""
+        paths = {path for active in self._active.values() for path in active.program.seen} - self.documents.keys()
+        before, self._looked = self._looked, await asyncio.to_thread(lambda: {path: state_of(path) for path in paths})
+        changed = [path for path, now in self._looked.items() if (self._disk.state(path) or before.get(path)) != now]
+        if changed:
+            self._disk_changed = True
+            self._touch(changed)
 
     def _put(self, document: Document) -> None:
         new = document.path not in self.documents

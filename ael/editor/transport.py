@@ -84,12 +84,14 @@ class _Pipe:
 
 
 async def _watch(server: Server, ended: Callable[[int], None]) -> None:
-    """End when the editor's process is gone."""
+    """End when the editor's process is gone; look at the files where the editor does not watch them."""
     while True:
         await asyncio.sleep(_ALIVE)
         if server.parent is not None and not _alive(server.parent):
             logger.error("the editor is gone")
             ended(1)
+        if not server.watches:
+            await server.session.look()
 
 
 def _alive(process: int) -> bool:
@@ -131,11 +133,13 @@ async def _tcp(server: Server, port: int) -> int:
 
     server.session.collector.take_over()
     protocol.ended = ended
+    watch = asyncio.ensure_future(_watch(server, ended))
     async with await asyncio.start_server(connected, "127.0.0.1", port) as listener:
         print(f"ael lsp: listening on 127.0.0.1:{listener.sockets[0].getsockname()[1]}", file=sys.stderr, flush=True)
         try:
             return await over
         finally:
+            watch.cancel()
             server.session.stop()
 
 

@@ -36,7 +36,7 @@ class Editor:
         self.settings: Any = {}
         self.texts: dict[str, str] = {}
         self.versions: dict[str, int] = {}
-        self._answers: dict[int, Json] = {}
+        self._answers: dict[int | str, Json] = {}
         self._next = 0
         self._messages: queue.Queue[Json | None] = queue.Queue()
         self._threads = [threading.Thread(target=work, daemon=True) for work in (self._listen, self._hear)]
@@ -106,6 +106,13 @@ class Editor:
             raise Failed(found["error"])
         return found["result"]
 
+    def error(self, number: int | str) -> int | None:
+        """The code of the error that a request is answered with, None for a result."""
+        while number not in self._answers:
+            self.message()
+        found = self._answers.pop(number)
+        return found["error"]["code"] if "error" in found else None
+
     def ask(self, method: str, params: Any = None) -> Any:
         """Send a request and wait for its result."""
         return self.answer(self.begin(method, params))
@@ -139,6 +146,11 @@ class Editor:
             assert pipe is not None
             with contextlib.suppress(OSError):
                 pipe.close()
+
+    def at_once(self, *messages: Json) -> None:
+        """Send several messages so that they come together."""
+        bodies = [json.dumps({"jsonrpc": "2.0", **message}).encode() for message in messages]
+        self.send_bytes(b"".join(b"Content-Length: %d\r\n\r\n" % len(body) + body for body in bodies))
 
     # --- documents -----------------------------------------------------------------------------------------------------------
 

@@ -9,12 +9,16 @@ from typing import Any
 
 import pytest
 from lsprotocol import converters
+from lsprotocol import types as lsp
 
 from ael.editor.analysis import Program, where
 from ael.editor.documents import Disk, Document, Overlay
+from ael.editor.feature import Asked
+from ael.editor.features.hover import hover
+from ael.editor.features.symbols import document_symbols
 from ael.editor.reports import Reporter
 from tests.lsp.client import Editor
-from tests.lsp.edits import edit, merged
+from tests.lsp.edits import edit, merged, place
 
 ROOT = Path(__file__).resolve().parents[2]
 EDITS = 2_000
@@ -22,14 +26,20 @@ LOOKS = 40
 """Notifications between two comparisons of everything."""
 
 
-def said(path: Path, text: str) -> list[dict[str, Any]]:
-    """The diagnostics of a file with this text, from nothing."""
+def said(path: Path, text: str, places: list[int]) -> tuple[Any, ...]:
+    """The diagnostics of a file with this text, its symbols, and what is told at some places, all from nothing."""
     documents = {path: Document(path.as_uri(), path, 1, text)}
-    place = where(path, Overlay(documents, Disk(), {}))
-    snapshot = Program(place, Disk(), "utf-16").analyse(documents)
-    plain = converters.get_converter().unstructure(Reporter(documents, "utf-16").all(snapshot.diagnostics.get(path, ())))
-    found: list[dict[str, Any]] = plain
-    return found
+    program = where(path, Overlay(documents, Disk(), {}))
+    snapshot = Program(program, Disk(), "utf-16").analyse(documents)
+    asked = Asked(snapshot, snapshot.files[path], lsp.ClientCapabilities(), {})
+    about = lsp.TextDocumentIdentifier(path.as_uri())
+    lines = asked.file.lines
+    found = (
+        Reporter(documents, "utf-16").all(snapshot.diagnostics.get(path, ())),
+        document_symbols(asked, lsp.DocumentSymbolParams(about)),
+        *(hover(asked, lsp.HoverParams(about, lines.position(place))) for place in places),
+    )
+    return tuple(converters.get_converter().unstructure(one) for one in found)
 
 
 @pytest.mark.parametrize(("program", "seed"), [("support", 1), ("research", 2), ("numbers", 3)])
@@ -51,5 +61,11 @@ def test_random_edits(program: str, seed: int, served: Editor, tmp_path: Path) -
         round_ += 1
         assert merged(served.ask("ael/viewFileText", {"textDocument": {"uri": uri}})) == text
         if round_ % LOOKS == 0:
-            assert served.published(uri, version) == said(path, text)
+            places = [random.randint(0, len(text)) for _ in range(3)]
+            about = {"textDocument": {"uri": uri}}
+            assert (
+                served.published(uri, version),
+                served.ask("textDocument/documentSymbol", about),
+                *(served.ask("textDocument/hover", {**about, "position": place(text, at)}) for at in places),
+            ) == said(path, text, places)
     served.close(uri)

@@ -187,13 +187,39 @@ def test_diagnostics_on_request(fresh: Editor, pack: Path) -> None:
 
 def test_a_request_about_an_older_version(served: Editor, pack: Path) -> None:
     uri = served.open(pack / "main.ael", (pack / "main.ael").read_text())
-    asked = served.begin(
-        "textDocument/codeAction", {"textDocument": {"uri": uri}, "range": at(0, 0), "context": {"diagnostics": []}}
+    served.published(uri, 1)
+    about = {"textDocument": {"uri": uri}, "range": at(0, 0), "context": {"diagnostics": []}}
+    document = {"uri": uri, "version": 2}
+    served.at_once(
+        {"id": "old", "method": "textDocument/codeAction", "params": about},
+        {"method": "textDocument/didChange", "params": {"textDocument": document, "contentChanges": [{"text": "fn"}]}},
+        {"id": "new", "method": "textDocument/codeAction", "params": about},
     )
-    served.change(uri, {"range": at(0, 0), "text": "\n"})
-    with pytest.raises(Failed) as failed:
-        served.answer(asked)
-    assert failed.value.code == -32801
+    assert served.error("old") == -32801
+    assert served.error("new") is None
+    served.close(uri)
+
+
+def test_a_request_that_is_cancelled(served: Editor, pack: Path) -> None:
+    """It is answered, and so is the one behind it."""
+    uri = served.open(pack / "main.ael", (pack / "main.ael").read_text())
+    about = {"textDocument": {"uri": uri}, "range": at(0, 0), "context": {"diagnostics": []}}
+    served.at_once(
+        {"id": "first", "method": "textDocument/codeAction", "params": about},
+        {"method": "$/cancelRequest", "params": {"id": "first"}},
+        {"id": "second", "method": "textDocument/codeAction", "params": about},
+    )
+    assert served.error("first") == -32800
+    assert served.error("second") is None
+    served.close(uri)
+
+
+def test_a_file_that_changes_where_the_editor_does_not_tell(served: Editor, pack: Path) -> None:
+    uri = served.open(pack / "main.ael", (pack / "main.ael").read_text())
+    assert served.published(uri, 1) == []
+    (pack / "prices.ael").write_text("pub record Price { amount: Int }\n")
+    while "AEL0205" not in codes(served.published(uri)):
+        served.message()
     served.close(uri)
 
 
