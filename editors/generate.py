@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ael.editor.language import typescript
 from editors.making.common import as_json
 from editors.making.emacs import emacs
 from editors.making.textmate import textmate
@@ -21,6 +22,7 @@ def generated() -> dict[Path, str]:
         HERE / "vscode/language-configuration.json": as_json(configuration()),
         HERE / "vscode/snippets/ael.json": as_json(snippets()),
         HERE / "vscode/package.json": as_json(package()),
+        HERE / "vscode/src/language.ts": typescript(),
         HERE / "vim/syntax/ael.vim": vim(),
         HERE / "emacs/ael-words.el": emacs(),
         HERE / "tree-sitter-ael/words.json": as_json(listed()),

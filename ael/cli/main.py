@@ -31,6 +31,7 @@ COMMANDS = {
     "build": "compile a program; `--emit python` shows the code",
     "deploy": "check a deployment, and say what it binds",
     "explain-access": "say who may do what in a deployment, by which layer, and why not",
+    "language": "print the language as data, for editors and other tools",
     "explain": "explain a diagnostic code",
     "guide": "print the guide for coding agents that write AEL, of this version",
     "runs": "list runs, show what they did, decide what they wait for, go on with them",

@@ -119,6 +119,7 @@ WORDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "depends": ("A pack that this one depends on, and the versions that will do.", ""),
         "tenant": ("Somebody whose runs are taken, with what they may do and spend.", ""),
         "default": ("What holds where the program says nothing.", ""),
+        "process": ("After `in`: here, in the process of the program itself.", SERVICES),
         "allow": ("The only permissions that are allowed here.", ""),
     }
 )  # fmt: skip
