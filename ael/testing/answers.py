@@ -16,21 +16,23 @@ _GIVEN = "`final`, `fails`, `unavailable`, `timeout`, `uncertain` or `denied`"
 
 
 class Answers:
-    """The turns of one name. A place that asks again after a crash gets the same one: what was asked there is asked once."""
+    """The turns of one name. `taken`, common to all of a test, are those of each place: one that asks again after a crash gets the same."""
 
-    def __init__(self, shown: str, turns: Sequence[object]) -> None:
+    def __init__(self, shown: str, turns: Sequence[object], taken: dict[str, Turn]) -> None:
         self._shown = shown
         self._turns = [cast("Turn", turn) for turn in turns]
-        self._taken: dict[str, Turn] = {}
+        self._taken = taken
+        self._next = 0
 
     def at(self, path: str) -> Turn:
         """The turn for the call at `path`. Raises the fault `Unavailable` when there is none left."""
         turn = self._taken.get(path)
         if turn is None:
-            if len(self._taken) >= len(self._turns):
+            if self._next >= len(self._turns):
                 message = f"the script of `{self._shown}` has no turn left: it has {len(self._turns)}, and all were taken"
                 raise Fault(FaultKind.UNAVAILABLE, message, sent=False, final=True)
-            turn = self._taken[path] = self._turns[len(self._taken)]
+            turn = self._taken[path] = self._turns[self._next]
+            self._next += 1
         return turn
 
     async def call(self, plan: Called, path: str, step: Step, clock: SystemClock) -> object:

@@ -54,6 +54,7 @@ class TestDesk:
         """What was done at a place of the test: an execution that goes on after a crash does it no second time."""
         self._models: dict[str, ModelProvider] = {}
         self._answers: dict[str, Answers] = {}
+        self._taken: dict[str, Mapping[str, object]] = {}
         self._calls: list[tuple[str, Mapping[str, object]]] = []
         self._refused: list[str] = []
         self._visits: set[str] = set()
@@ -82,7 +83,7 @@ class TestDesk:
             elif name in run.world.unit.models:
                 self._models[name] = self._sessions.model(name, turns) or scripted(name, turns)
             else:
-                self._answers[name] = Answers(name.partition(".")[2] or name, turns)
+                self._answers[name] = Answers(name.partition(".")[2] or name, turns, self._taken)
         run.overrides.update(self._models)
 
     def body(self, plan: Called, path: str, step: Step) -> Coroutine[Any, Any, object] | None:
@@ -125,6 +126,14 @@ class TestDesk:
         """Whether the run was crashed; from now on its journal is written again."""
         dead, self.journal.dead = self.journal.dead, False
         return dead
+
+    @property
+    def unmet(self) -> str | None:
+        """The first crash that never came: a test of it would say nothing."""
+        left = next((target for (target, _), due in self._crash.items() if due), None)
+        if left is None:
+            return None
+        return f"`{left.partition('.')[2]}` was to crash in a call that was never made, so the test says nothing about that"
 
     # --- the functions of tests -------------------------------------------------------------------------------------
 

@@ -167,7 +167,7 @@ async def _run(host: Host, test: CompiledTest, desk: TestDesk, timeout: float) -
             if late.over:
                 return f"took longer than {timeout:g} s"
             if not desk.revive():
-                return problem_of(outcome)
+                return problem_of(outcome) or desk.unmet
         return f"was crashed more than {_CRASHES} times"
 
 
