@@ -11,7 +11,7 @@ from ael.editor.features.cursor import Cursor
 from ael.editor.features.entity import Entity
 from ael.editor.features.items import EXPECTED, FIRST, LANGUAGE, Item, K
 from ael.editor.features.meaning import members
-from ael.editor.features.word_help import FAULT_HELP
+from ael.editor.features.word_help import FAULT_HELP, KNOWN
 from ael.syntax import nodes as n
 from ael.types.definition import EnumDef, VariantDef
 from ael.types.fault import FAULT_NAMES
@@ -149,6 +149,39 @@ def _short(name: str) -> str:
 
 def _binder(name: str) -> str:
     return name[:1].lower()
+
+
+# --- tables ----------------------------------------------------------------------------------------------------------------
+
+
+def cells(cursor: Cursor) -> Iterator[Item] | None:
+    """What a cell of a decision table can be, by the parameter above it; None where the cursor is in no cell."""
+    before = cursor.before
+    table = next((one for one in cursor.path if isinstance(one, n.FunctionDecl)), None)
+    if table is None or "table" not in before[:2]:
+        return None
+    if before[-1] == "policy":
+        return iter([Item("unique", K.Value, EXPECTED, KNOWN["unique"][0]), Item("first", K.Value, EXPECTED, KNOWN["first"][0])])
+    at, depth, column = len(before) - 1, 0, 0
+    while at >= 0 and (depth or before[at] not in ("when", "=>", "{")):
+        depth += before[at] in (")", "]")
+        depth -= before[at] in ("(", "[")
+        column += depth == 0 and before[at] == ","
+        at -= 1
+    if at < 0 or before[at] != "when" or column >= len(table.parameters) or before[-1] == ".":
+        return None
+    return _cell(cursor, table.parameters[column])
+
+
+def _cell(cursor: Cursor, parameter: n.Parameter) -> Iterator[Item]:
+    assert cursor.guess is not None
+    local = cursor.guess[1].tables.locals.get(parameter)
+    name = parameter.name.text
+    for rank, (_, label, detail, entity) in enumerate(_of(cursor, local.type if local is not None else None)):
+        plain = label.partition("(")[0].partition(" ")[0]
+        yield Item(plain, K.EnumMember, EXPECTED, detail or f"for `{name}`", entity=entity, rank=rank)
+    yield Item("_", K.Keyword, LANGUAGE, f"whatever `{name}` is")
+    yield from symbols(cursor, ("const", "enum"), call=False)
 
 
 # --- catch -----------------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from ael.check.packs import written_name
 from ael.editor.features import written
 from ael.editor.features.complete_members import after_dot, in_path
 from ael.editor.features.complete_names import TYPES, elsewhere, symbols, types, values
-from ael.editor.features.complete_patterns import errors, patterns
+from ael.editor.features.complete_patterns import cells, errors, patterns
 from ael.editor.features.cursor import Cursor
 from ael.editor.features.entity import Entity
 from ael.editor.features.expected import expected, parameter_types
@@ -35,6 +35,8 @@ def placed(cursor: Cursor) -> Iterator[Item] | None:
     path = cursor.path
     if cursor.guess is None or not path:
         return None
+    if (row := cells(cursor)) is not None:
+        return row
     for at in range(len(path) - 1, -1, -1):
         node, around = path[at], path[:at]
         make = _AT.get(type(node))
@@ -61,9 +63,16 @@ def _reference(cursor: Cursor, node: n.Node, around: tuple[n.Node, ...]) -> Iter
             return words(("attempts", "backoff", "base", "cap"), ": ")
     if isinstance(inner, n.Setting):
         return _setting_value(cursor, inner, around[-2] if len(around) > 1 else None)
-    if isinstance(inner, n.Range | n.Bound) or (isinstance(inner, n.Binary) and any(isinstance(o, n.Bound) for o in around)):
+    if any(isinstance(one, n.Bound) for one in around):
         return _bounds(cursor, around)
+    if isinstance(inner, n.Argument) and len(around) > 1 and _counts(around[-2]):
+        return symbols(cursor, _OFFERED | {"service"}, call=False)
     return _expression(cursor, around)
+
+
+def _counts(node: n.Node) -> bool:
+    """Whether it is `calls(…)`, which takes no value."""
+    return isinstance(node, n.Call) and isinstance(node.callee, n.Reference) and node.callee.name.text == "calls"
 
 
 def _expression(cursor: Cursor, around: tuple[n.Node, ...]) -> Iterator[Item]:

@@ -107,7 +107,7 @@ _NUMBERS = frozenset({INT, DURATION, SIZE})
 def words(cursor: Cursor) -> Iterator[Item]:
     """The words that can stand at the cursor."""
     allowed = _clauses(cursor)
-    starters = cursor.viable & STARTERS[cursor.kind] if cursor.line_start else frozenset()
+    starters = cursor.viable & STARTERS[cursor.kind] if cursor.begins else frozenset()
     items = not any(isinstance(one, n.FunctionDecl | n.ToolDecl) for one in cursor.path)
     for kind in sorted(cursor.viable):
         text = _TEXTS.get(kind)

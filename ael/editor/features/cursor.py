@@ -19,7 +19,7 @@ from ael.source import Source
 from ael.syntax import nodes as n
 from ael.syntax.lexer import lex
 from ael.syntax.tokens import Tokens
-from ael.syntax.words import ANY_WORD, CONTINUES, CONTINUES_IN_BODY, NAME, NEWLINE, STARTERS, WORDS, FileKind
+from ael.syntax.words import ANY_WORD, CONTINUES, CONTINUES_IN_BODY, END, NAME, NEWLINE, STARTERS, WORDS, FileKind
 
 MARK = "ael_cursor"
 """The name that stands where the cursor is."""
@@ -122,9 +122,7 @@ class Cursor:
             return frozenset()
         if self.after_newline is None:
             found = machine.viable()
-            if self.line_start and not machine.brackets and machine.fits(0):
-                found |= STARTERS[self.kind]
-            return found
+            return found | STARTERS[self.kind] if self.begins and self.line_start else found
         word = self.tokens.kinds[self._word()] if index else -1
         goes_on = CONTINUES | (CONTINUES_IN_BODY.get(word, frozenset()) if len(machine.brackets) == 1 else frozenset())
         return (machine.viable() & goes_on) | self.after_newline.viable()
@@ -135,6 +133,14 @@ class Cursor:
             if self.tokens.texts[index] not in ("pub", "open") and self.tokens.starts[index] != self.tokens.ends[index]:
                 return index
         return self._first_token
+
+    @property
+    def begins(self) -> bool:
+        """Whether a declaration can begin at the cursor."""
+        machine = self.machine
+        if self.previous in ("pub", "open"):
+            return True
+        return self.line_start and machine is not None and not machine.brackets and (not self.before or machine.fits(END))
 
     @property
     def takes_name(self) -> bool:

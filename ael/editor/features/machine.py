@@ -12,7 +12,7 @@ from ael.syntax.tables import ACTION, GOTO, LEFT, LENGTH, NONTERMINALS, STARTS, 
 from ael.syntax.tokens import Tokens
 from ael.syntax.words import DOC, END, INT, IS_SOFT, NAME, NEWLINE, STRING, STRING_HEAD, STRING_TAIL, WORDS, FileKind
 
-MAX_CLOSING = 200
+MAX_CLOSING = 60
 """Tokens that may be needed to end a text."""
 
 _CLOSER = {"(": SYMBOLS[")"], "[": SYMBOLS["]"], "{": SYMBOLS["}"]}
@@ -27,7 +27,7 @@ ITEMS = tuple(
 )  # fmt: skip
 """Lists whose members stand on lines of their own."""
 _ORDER = (
-    *(SYMBOLS[text] for text in ("=>", "=", ":", "{", "->")), WORDS["in"], NAME, STRING, SYMBOLS["("], SYMBOLS["["], INT,
+    *(SYMBOLS[text] for text in ("=>", "=", ":", "{", "->", ">")), WORDS["in"], NAME, STRING, SYMBOLS["("], SYMBOLS["["], INT,
     *(number for number in range(len(TERMINALS)) if number in _SPELLED),
 )  # fmt: skip
 """What is tried to go on with, where nothing can be closed."""
