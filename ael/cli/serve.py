@@ -33,6 +33,8 @@ from ael.project.program import Opened
 
 PACKAGES = {"connect": "server/connect", "grpc": "server/grpc", "mcp": "server/mcp"}
 NEEDS = {"connect": ("uvicorn",), "grpc": ("uvicorn", "grpc", "grpc_health", "grpc_reflection"), "mcp": ("mcp", "uvicorn")}
+INHERITED = "AEL_SERVE_INHERITED"
+"""The variable by which `--watch` hands the socket to the process that serves: its descriptor, and that of a pipe to say that it does."""
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 8000
 DEFAULT_GRPC_PORT = 50_051
@@ -66,7 +68,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="serve the program as it is after each change: new calls see it, others end as they began",
     )
-    parser.add_argument("--inherit", help=argparse.SUPPRESS)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -92,7 +93,9 @@ def run(args: argparse.Namespace) -> int:
     if "grpc" in protocols:
         grpc_port = DEFAULT_GRPC_PORT if args.grpc_port is None else args.grpc_port
     listens = None if protocols == {"grpc"} else port
-    given = None if args.inherit is None else import_module("ael.cli.serve_watch").inherited(args.inherit)
+    # From the process that watches; what this one starts is given nothing.
+    handed = os.environ.pop(INHERITED, None)
+    given = None if handed is None else import_module("ael.cli.serve_watch").inherited(handed)
     try:
         if args.watch:
             return int(import_module("ael.cli.serve_watch").serve_watched(args, opened, host, listens, grpc_port))

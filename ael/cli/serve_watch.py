@@ -19,6 +19,7 @@ from typing import Any
 
 from ael.cli import watching
 from ael.cli.opening import opened_or_told
+from ael.cli.serve import INHERITED
 from ael.project.program import Opened
 from ael.project.watched import Watched
 
@@ -97,10 +98,10 @@ class _Desk:
         here, there = os.pipe()
         given = [] if self.bound is None else [self.bound.fileno()]
         try:
-            command = [sys.executable, "-m", "ael", "serve", str(self.args.path), *self._words(), "--inherit"]
-            command.append(f"{given[0] if given else ''},{there}")
+            command = [sys.executable, "-m", "ael", "serve", str(self.args.path), *self._words()]
+            environment = {**os.environ, INHERITED: f"{given[0] if given else ''},{there}"}
             # Not of this process's group: an interrupt from the keyboard comes once, by way of this process.
-            new = subprocess.Popen(command, pass_fds=(*given, there), start_new_session=True)
+            new = subprocess.Popen(command, env=environment, pass_fds=(*given, there), start_new_session=True)
         finally:
             os.close(there)
         ready = self._ready(here, new)
@@ -161,6 +162,6 @@ class _Desk:
 
 
 def inherited(words: str) -> Any:
-    """What `--inherit SOCKET,READY` says. Raises `ValueError`."""
+    """What the variable says: `SOCKET,READY`. Raises `ValueError`."""
     listening, _, ready = words.partition(",")
     return import_module("ael.server.inherited").Inherited(int(listening) if listening else None, int(ready))
