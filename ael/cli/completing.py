@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from ael.cli.main import COMMANDS, Command
+from ael.cli.main import COMMANDS, parser_of
 
 _FILES = frozenset({"FILE", "PATH", "OLD", "NEW", "BUNDLE", "path"})
 """What an argument is called that takes a file, or a folder."""
@@ -96,13 +96,6 @@ def _candidates(words: list[str], shell: str) -> Candidates:
     if current.startswith("-") and line.own:
         return "words", _options(line, current)
     return _place(line, current)
-
-
-def parser_of(name: str) -> argparse.ArgumentParser:
-    """The parser of a command."""
-    parser = argparse.ArgumentParser(prog=f"ael {name}", add_help=True, allow_abbrev=False)
-    cast(Command, import_module(f"ael.cli.{name.replace('-', '_')}")).add_arguments(parser)
-    return parser
 
 
 def actions(parser: argparse.ArgumentParser) -> dict[str, tuple[argparse.ArgumentParser, str]]:

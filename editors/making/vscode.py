@@ -180,6 +180,14 @@ def _settings() -> dict[str, object]:
             "default": True,
             "description": "Show “run”, “graph” and “run test” above nodes, agents and tests.",
         },
+        **{
+            f"ael.inlayHints.{name}": {"type": "boolean", "default": True, "description": f"Show {what} in the text."}
+            for name, what in (
+                ("types", "the types of names"),
+                ("effects", "what a declaration may do"),
+                ("parameters", "the names of parameters"),
+            )
+        },
         "ael.trace.server": {
             "type": "string",
             "enum": ["off", "messages", "verbose"],

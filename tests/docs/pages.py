@@ -49,7 +49,8 @@ def commands() -> str:
 
 def _command(parser: argparse.ArgumentParser, name: str, level: str) -> str:
     actions = _actions(parser)
-    own = [action for action in parser._actions if not isinstance(action, argparse._SubParsersAction) and action.dest != "help"]
+    own = [action for action in parser._actions if not isinstance(action, argparse._SubParsersAction)]
+    own = [action for action in own if action.dest != "help" and action.help != argparse.SUPPRESS]
     said = _prose(inspect.cleandoc(parser.description or ""))
     usage = " ".join([name, *_usage(own), *(["ACTION"] if actions else [])])
     rows = "".join(f"| {_shown(action)} | {_help(action)} |\n" for action in own)

@@ -102,7 +102,7 @@ READ: dict[str, Callable[[str], object]] = {
 }
 """Languages of blocks -> what reads one. AEL is checked by `test_docs.py`, `sh` by the tests above and by a shell."""
 
-OTHER = frozenset({"ael", "mcp", "sh", "text", "csv", "md", "ts", "ini"})
+OTHER = frozenset({"ael", "mcp", "sh", "text", "csv", "md", "ts", "ini", "lua", "vim", "elisp"})
 
 
 def test_every_block_of_the_docs_can_be_read() -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ael.cli.completing import actions, answer, parser_of
-from ael.cli.main import COMMANDS, main
+from ael.cli.completing import actions, answer
+from ael.cli.main import COMMANDS, main, parser_of
 from tests.editors.tools import ROOT, SCRIPTS, environment, system
 
 pytestmark = pytest.mark.feature("C11")

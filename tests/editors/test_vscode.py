@@ -40,7 +40,7 @@ def packages() -> Path:
     """The `node_modules` that the committed lock says, installed once for each lock."""
     npm = own("npm", PART)
     files = ("package.json", "package-lock.json", ".npmrc")
-    key = hashlib.sha256(b"\0".join((SOURCE / name).read_bytes() for name in files)).hexdigest()[:12]
+    key = hashlib.sha256((SOURCE / "package-lock.json").read_bytes()).hexdigest()[:12]
     folder = cache() / f"vscode-{key}"
     if not folder.is_dir():
         with tempfile.TemporaryDirectory(prefix="vscode.", dir=folder.parent, ignore_cleanup_errors=True) as made:
