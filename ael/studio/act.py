@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ael.data import replace
-from ael.durable.decide import DecideError, Open, decide, find, settle, waiting
+from ael.durable.decide import DecideError, Open, decide, find, open_in, settle, waiting
 from ael.durable.execute import Execution, new_owner
 from ael.durable.fitting import fits, result_of
 from ael.durable.forking import forked
@@ -15,6 +15,7 @@ from ael.durable.planned import Plan, plans
 from ael.durable.told import open_json
 from ael.host import open_preview
 from ael.hosting.whom import options_for
+from ael.journal.durable import RunState
 from ael.project.program import Opened
 from ael.run.entry import decoded
 from ael.run.human import ANSWER
@@ -29,13 +30,19 @@ _OPEN = 200
 Body = Mapping[str, object]
 
 
-async def inbox(desk: Desk) -> list[dict[str, object]]:
-    """What waits for a person, the oldest first, with everything that is needed to decide. That it is read is recorded first."""
+async def inbox(desk: Desk, run: str | None) -> list[dict[str, object]]:
+    """What waits for a person (`run`: in this run), the oldest first, with everything that is needed to decide. That it is read is recorded
+    first."""
+    limit = desk.runs.approval
     if desk.empty:
         return []
-    found = await waiting(desk.store, most=_OPEN, limit=desk.runs.approval)
-    for run in dict.fromkeys(one.run for one in found):
-        await desk.note(run, "ael studio: approvals")
+    if run is None:
+        found = await waiting(desk.store, most=_OPEN, limit=limit)
+    else:
+        row = await desk.row(run)
+        found = open_in(row, await desk.store.entries(run), limit) if row.state is RunState.PARKED else []
+    for name in dict.fromkeys(one.run for one in found):
+        await desk.note(name, "ael studio: approvals")
     now, roles = desk.now(), desk.program.deployment.roles
     return [
         {**_masked(desk, open_json(one, now)), "digest": one.entry.digest, "may": _may(one, desk.user, roles), "by": desk.user}

@@ -116,6 +116,9 @@ class Studio:
         base = self.guard.base
         if path == "/" and method == "GET":
             await self._enter(query, headers, send)
+        elif path == "/favicon.ico":
+            # Browsers ask for it beside a page that names none.
+            await _send(send, 204, b"", "image/x-icon")
         elif not path.startswith(base):
             raise Refused(404, "there is nothing here")
         elif not path.startswith(f"{base}api/"):
@@ -189,7 +192,7 @@ class Studio:
                     beside(await desk.seen(first, "ael studio: diff"), await desk.seen(second, "ael studio: diff"))
                 )
             case ("inbox",):
-                return await act.inbox(desk)
+                return await act.inbox(desk, asked.query.get("run"))
             case ("forms",):
                 opened = await desk.program.now()
                 if opened is None:
@@ -303,7 +306,7 @@ async def _body(receive: Receive) -> Mapping[str, object]:
                     raise Refused(413, f"a request has at most {MAX_BODY:,} bytes")
                 if not message.get("more_body"):
                     break
-        value = read(data)
+        value = read(data, max_bytes=MAX_BODY)
     except TimeoutError:
         raise Refused(408, "the request took too long") from None
     except JsonError as error:

@@ -117,7 +117,8 @@ class Desk:
         def make() -> Traced:
             spans: Sequence[Span] = ()
             why = ""
-            if way:
+            # Of a run that has done nothing yet, the way that it would go is no way that it went.
+            if way and entries:
                 spans, why = asyncio.run(gone(opened, row, input, pinned, entries))
             kept = Kept(row, entries, self.now(), self.masker, rehearsed=spans)
             return Traced(row, trace_of(kept), [why] if why else [], pinned, len(entries))

@@ -112,7 +112,8 @@ class Feed:
                 texts = list(listener.texts)
                 listener.texts.clear()
                 if shows and run is not None:
-                    piece += "".join(_text(run, path, text, whole=text == "") for path, text in _joined(texts))
+                    # Before the word that the run has ended: after it nothing is said.
+                    piece = "".join(_text(run, path, text, whole=text == "") for path, text in _joined(texts)) + piece
                 if piece:
                     yield piece
                     last = self._loop.time()

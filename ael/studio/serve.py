@@ -63,15 +63,18 @@ def prepared(asked: Asked, bag: Bag) -> Program | None:
     return program if program.open(bag) else None
 
 
-def _printed(address: str) -> None:
-    """The address is what the command is for: on standard output, and alone there."""
-    print(address, flush=True)
+def _printed(address: str, first: bool) -> None:
+    """The address is what the command is for: on standard output, and alone there. Further ones are for who needs them."""
+    if first:
+        print(address, flush=True)
+    else:
+        print(f"ael studio: opened; another browser opens {address}", file=sys.stderr, flush=True)
 
 
 async def serve(
-    asked: Asked, program: Program, stop: asyncio.Event | None = None, ready: Callable[[str], None] = _printed
+    asked: Asked, program: Program, stop: asyncio.Event | None = None, ready: Callable[[str, bool], None] = _printed
 ) -> None:
-    """Serve until a signal, or `stop`; `ready` hears the address when connections are taken.
+    """Serve until a signal, or `stop`; `ready` hears the address when connections are taken, and a further one each time that one was used.
 
     Raises `HostError` for a port that is taken, and `Unusable` where runs are kept in memory.
     """
@@ -80,17 +83,23 @@ async def serve(
     if store is None:
         kept = 'write where they are kept: `runs = sqlite("runs.db")`; or look into a file of runs: `--store runs.db`'
         raise Unusable("AEL0904", "the deployment keeps runs in memory, where the studio finds none", *(warnings or [kept]))
-    bound = bind(HOST, asked.port, known=True)
+    desk = Desk(program, store, asked.user or system_user(), asked.read_only)
+    try:
+        # A store that cannot be used is told at once; one that goes away later is waited for.
+        await desk.rows(limit=1)
+        bound = bind(HOST, asked.port, known=True)
+    except BaseException:
+        await store.close()
+        raise
     port = bound.getsockname()[1]
 
     def address(token: str) -> str:
         return f"http://{HOST}:{port}/?token={token}"
 
     def told(token: str) -> None:
-        print(f"ael studio: opened; another browser opens {address(token)}", file=sys.stderr, flush=True)
+        ready(address(token), False)
 
     guard = Guard(told)
-    desk = Desk(program, store, asked.user or system_user(), asked.read_only)
     crew = Crew(lambda run, path, text: feed.said(run, path, text))
     feed = Feed(desk, crew)
     about = {"program": _name(program), "deploy": asked.deploy or "default", "evidence": program.deployment.runs.evidence}
@@ -107,7 +116,7 @@ async def serve(
     try:
         while not server.started and not serving.done():
             await asyncio.sleep(0.01)
-        ready(address(guard.token))
+        ready(address(guard.token), True)
         if asked.browser:
             await asyncio.to_thread(webbrowser.open, address(guard.token))
         await asyncio.wait({serving, stopped}, return_when=asyncio.FIRST_COMPLETED)

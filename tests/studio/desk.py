@@ -103,7 +103,10 @@ SCRIPT = {
             "when": "hostile",
             "turns": [{"text": HOSTILE, "call": "refund", "with": {"order": "<b>A-1</b>", "amount": "5.00"}}, {"final": HOSTILE}],
         },
-        {"when": "slow", "turns": [{"final": "word by word", "text": "word by word", "delay": 1.5}]},
+        {
+            "when": "slow",
+            "turns": [{"text": "word by word", "call": "refund", "with": {}, "delay": 2}, {"final": "the end", "delay": 4}],
+        },
         {
             "when": "",
             "turns": [
@@ -266,7 +269,7 @@ def studio(
     loop = asyncio.new_event_loop()
     stop = asyncio.Event()
 
-    def told(address: str) -> None:
+    def told(address: str, first: bool) -> None:
         addresses.append(address)
         ready.set()
 

@@ -68,6 +68,13 @@ def test_that_content_is_read_is_recorded_and_metadata_is_not(served: Served) ->
     served.get(f"runs/{run}/step")
     (reading,) = served.get(f"runs/{run}/readers").json
     assert (reading["by"], reading["with"]) == ("ann", "ael studio")
+    parked, other = served.parked(), served.parked()
+    assert len(served.get(f"inbox?run={parked}").json) == 1
+    assert [one["with"] for one in served.get(f"runs/{parked}/readers").json] == ["ael studio: approvals"]
+    assert served.get(f"runs/{other}/readers").json == []
+    assert {parked, other} <= {one["run"] for one in served.get("inbox").json}
+    for waits in (parked, other):
+        served.decide(waits, "deny", reason="enough")
 
 
 @pytest.mark.feature("A16.6")

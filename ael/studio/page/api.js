@@ -38,8 +38,6 @@ export class Live {
     this.after = -1;
     this.source = null;
     document.addEventListener("visibilitychange", () => (document.hidden ? this.close() : this.open()));
-    window.addEventListener("pagehide", () => this.close());
-    window.addEventListener("pageshow", () => this.open());
   }
 
   follow(run, after = -1) {

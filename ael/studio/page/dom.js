@@ -89,8 +89,7 @@ export function since(at, now = Date.now() / 1000) {
 }
 export const time = (at) => h("time", { datetime: new Date(at * 1000).toISOString(), title: when(at) }, since(at));
 
-const WORDS = { value: "done", parked: "waiting", running: "running", ready: "ready", dead: "dead", error: "error", fault: "fault",
-  uncertain: "uncertain", refused: "refused", open: "open", interrupted: "interrupted", ended: "ended" };
+const WORDS = { value: "done", parked: "waiting" };
 const SIGNS = { value: "✓", parked: "‖", running: "▶", ready: "○", dead: "✕", error: "!", fault: "✕", uncertain: "?", refused: "⊘", interrupted: "◌", open: "…" };
 export const state = (row) => (row.state === "ended" ? row.ending ?? "ended" : row.state);
 export const badge = (word) => h("span", { class: `badge ${word}` }, h("span", { "aria-hidden": "true" }, `${SIGNS[word] ?? "•"} `), WORDS[word] ?? word);

@@ -6,9 +6,9 @@ import { dialog, h, money, number, problem, say, set, to } from "./dom.js";
 const HINTS = ["input.", "model.", "budget.tokens", "budget.cost", "budget.steps", "budget.tool_calls"];
 
 export async function open(run, path, span) {
-  const place = h("input", { type: "text", id: "fork-at", autocomplete: "off", spellcheck: "false", value: path ?? "" });
+  const place = h("input", { type: "text", id: "fork-at", autocomplete: "off", value: path ?? "" });
   const changes = h("div", { class: "changes" });
-  const allow = h("input", { type: "text", id: "fork-allow", autocomplete: "off", spellcheck: "false" });
+  const allow = h("input", { type: "text", id: "fork-allow", autocomplete: "off" });
   const guess = h("div", { class: "guess", "aria-live": "polite" });
   const failed = h("div", {});
   const where = h("select", { id: "fork-where" }, h("option", { value: "here" }, "here, in this studio"), h("option", { value: "workers" }, "by a worker"));

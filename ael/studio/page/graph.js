@@ -33,10 +33,10 @@ export class Graph {
     const width = one.width + 2 * MARGIN;
     const height = one.height + 2 * MARGIN;
     const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "group", "aria-label": `${one.kind === "agent" ? "agent" : "calls of"} ${one.name}: ${summary(one)}` },
-      svg("defs", {}, ["to", "took", "bad"].map((id) => svg("marker", { id: `m-${id}`, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" }, svg("path", { class: `head ${id}`, d: "M 1 1 L 7 4 L 1 7" })))));
+      svg("defs", {}, ["to", "took", "bad"].map((id) => svg("marker", { id: `m-${id}`, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" }, svg("path", { class: `tip ${id}`, d: "M 1 1 L 7 4 L 1 7" })))));
     const inside = svg("g", { transform: `translate(${MARGIN} ${MARGIN + one.box / 2})` });
     for (const arrow of one.arrows) {
-      const word = arrow.fails ? "bad" : arrow.taken ? "took" : "to";
+      const word = arrow.taken ? (arrow.fails ? "bad" : "took") : "to";
       inside.append(svg("path", { class: `arrow${arrow.taken ? " taken" : ""}${arrow.fails ? " fails" : ""}${arrow.newest && this.moving ? " newest" : ""}`, d: arrow.way, "marker-end": `url(#m-${word})` },
         svg("title", {}, `${arrow.source} -> ${arrow.target} ${arrow.label}${arrow.taken ? `, taken ${times(arrow.taken)}` : ""}`)));
       const label = [arrow.label, arrow.taken > 1 ? `×${arrow.taken}` : ""].filter(Boolean).join(" ");
@@ -56,8 +56,9 @@ export class Graph {
   point(point, box) {
     const visited = point.visits > 0;
     const state = visited ? point.state ?? "value" : "none";
+    const mark = `${point.visits > 1 ? `×${point.visits} ` : ""}${["value", "none"].includes(state) ? "" : sign(state)}`.trim();
     const go = point.span ? () => this.chosen(point.span) : null;
-    const said = `${point.name}${point.detail ? `, ${point.detail}` : ""}: ${visited ? `visited ${times(point.visits)}, ${state === "value" ? "done" : state}` : "not visited"}`;
+    const said = `${point.name}${point.detail ? ` ${point.detail}` : ""}${mark ? ` ${mark}` : ""}: ${visited ? `visited ${times(point.visits)}, ${state === "value" ? "done" : state}` : "not visited"}`;
     const middle = point.x + point.width / 2;
     const place = svg("g", { class: `point ${point.kind} s-${state}${visited ? " visited" : ""}`, ...(go ? { role: "button", tabindex: 0, "aria-label": said, onclick: go, onkeydown: (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); event.stopPropagation(); go(); } } } : {}) }, svg("title", {}, said));
     place.dataset.name = point.name;
@@ -68,11 +69,10 @@ export class Graph {
     }
     place.append(svg("rect", { class: "box", x: point.x, y: point.y, width: point.width, height: box, rx: point.kind === "end" ? box / 2 : 7 }));
     place.append(svg("text", { x: middle, y: point.y + (point.detail ? 15 : 21) }, point.name));
-    if (point.detail) { place.append(svg("text", { class: "detail", x: middle, y: point.y + 28 }, point.detail)); }
-    const mark = `${point.visits > 1 ? `×${point.visits} ` : ""}${["value", "none"].includes(state) ? "" : sign(state)}`.trim();
+    if (point.detail) { place.append(" ", svg("text", { class: "detail", x: middle, y: point.y + 28 }, point.detail)); }
     if (mark) {
       const wide = mark.length * 7 + 8;
-      place.append(svg("rect", { class: "mark", x: point.x + point.width - wide / 2 - 4, y: point.y - 8, width: wide, height: 16, rx: 8 }), svg("text", { class: "mark-text", x: point.x + point.width - 4, y: point.y + 4 }, mark));
+      place.append(" ", svg("rect", { class: "mark", x: point.x + point.width - wide / 2 - 4, y: point.y - 8, width: wide, height: 16, rx: 8 }), svg("text", { class: "mark-text", x: point.x + point.width - 4, y: point.y + 4 }, mark));
     }
     return place;
   }

@@ -55,12 +55,13 @@ async function show() {
   try {
     const view = module.view(main, page, ...parts.map(decodeURIComponent));
     page.view = view;
+    // At once: whoever goes on by keyboard while the data comes keeps their place.
+    if (shown) { main.focus({ preventScroll: true }); scrollTo(0, 0); }
+    shown = true;
     await view.ready;
   } catch (error) {
     main.append(problem(error));
   }
-  if (shown) { main.focus({ preventScroll: true }); scrollTo(0, 0); }
-  shown = true;
 }
 let shown = false;
 

@@ -23,9 +23,8 @@ export class Pending {
   async load() {
     const number = ++this.asked;
     let found;
-    try { found = await get("inbox"); } catch (error) { set(this.element, problem(error)); return; }
+    try { found = await get("inbox", { run: this.run }); } catch (error) { set(this.element, problem(error)); return; }
     if (number !== this.asked) { return; }
-    found = found.filter((one) => this.run === null || one.run === this.run);
     const keys = new Set(found.map(key));
     for (const [name, card] of this.cards) { if (!keys.has(name)) { card.remove(); this.cards.delete(name); } }
     if (!found.length) { set(this.element, this.empty); return; }
@@ -46,10 +45,10 @@ export class Pending {
     return h("section", { class: `ask card${one.late ? " late" : ""}`, "aria-labelledby": id },
       h("div", { class: "card-head" }, h("h2", { id }, h("span", { class: "target" }, name), ` ${what}`), one.late ? h("span", { class: "badge late" }, "late") : null,
         this.run === null ? h("a", { href: to(one.run) }, one.run) : null),
-      facts([["Asked", time(one.asked)], ["Until", one.due ? `${when(one.due)}` : ""], ["Decides", one.role ?? ""], ["Because", asks ? "" : one.reason], ["Tenant", one.tenant === "local" ? "" : one.tenant], ["Step", h("code", {}, one.step)], ["Key", one.kind === "uncertain" ? h("code", {}, one.key) : ""]]),
+      h("div", { class: "ask-body" }, h("div", {}, facts([["Asked", time(one.asked)], ["Until", one.due ? `${when(one.due)}` : ""], ["Decides", one.role ?? ""], ["Because", asks ? "" : one.reason], ["Tenant", one.tenant === "local" ? "" : one.tenant], ["Step", h("code", {}, one.step)], ["Key", one.kind === "uncertain" ? h("code", {}, one.key) : ""]]),
       asks ? long(one.question.message) : [h("h3", {}, "Arguments"), json(one.arguments)],
-      one.preview ? [h("h3", {}, "What it would do"), long(one.preview)] : null,
-      one.may ? controls : h("p", { class: "hint" }, `${one.role} decides about this, and ${one.by} is no member of it.`), failed);
+      one.preview ? [h("h3", {}, "What it would do"), long(one.preview)] : null),
+      h("div", {}, one.may ? controls : h("p", { class: "hint" }, `${one.role} decides about this, and ${one.by} is no member of it.`), failed)));
   }
 
   async decide(one, body, failed, button) {

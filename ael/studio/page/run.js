@@ -119,7 +119,7 @@ export function view(main, page, run) {
     set(meters, Object.entries(LIMITS).map(([name, label]) => {
       const limit = told.limits[name] === undefined ? null : Number(told.limits[name]);
       const value = used[name];
-      if (value === undefined || (limit === null && name === "time")) { return null; }
+      if (limit === null && ((value ?? null) === null || name === "time")) { return null; }
       const text = `${value === null || value === undefined ? "unknown" : shown[name](value)}${limit === null ? "" : ` of ${shown[name](limit)}`}`;
       const part = limit ? Math.min(1, (value ?? 0) / limit) : 0;
       const bar = h("span", { class: `fill${part > 0.9 ? " full" : part > 0.75 ? " near" : ""}` });
@@ -160,6 +160,11 @@ export function view(main, page, run) {
   }
 
   function speak(told) {
+    if (!told.text) {
+      // A turn begins: what the last one said stays until this one says something, unless it is the same one again.
+      if (saying.dataset.path === told.path) { set(saying.querySelector("pre")); }
+      return;
+    }
     if (told.whole || saying.dataset.path !== told.path) {
       saying.dataset.path = told.path;
       saying.hidden = false;

@@ -1,7 +1,7 @@
 // A new run: an entry of the program, and a form from the types of its parameters. What does not fit is said at its field.
 
 import { get, post } from "./api.js";
-import { h, problem, say, set, to } from "./dom.js";
+import { h, problem, put, say, set, to } from "./dom.js";
 import { title } from "./main.js";
 
 let numbers = 0;
@@ -54,14 +54,13 @@ export function view(main, page) {
         form.querySelector("[aria-invalid]")?.focus();
       }
     });
-    put_(form, [h("label", { for: "entry" }, "Entry"), choice, doc, fields, caller ? [h("label", { for: "caller" }, "On behalf of"), caller] : null, tenant ? [h("label", { for: "tenant" }, "Tenant"), tenant] : null,
+    put(form, [h("label", { for: "entry" }, "Entry"), choice, doc, fields, caller ? [h("label", { for: "caller" }, "On behalf of"), caller] : null, tenant ? [h("label", { for: "tenant" }, "Tenant"), tenant] : null,
       h("label", { for: "where" }, "Executed"), where, failed, h("div", { class: "actions" }, go)]);
     set(place, form);
   }
-  return { ready: load(), known() {} };
+  return { ready: load() };
 }
 
-const put_ = (place, parts) => place.append(...parts.flat(Infinity).filter(Boolean));
 
 // Show a problem at its field, or at the nearest one around it.
 function mark(form, one) {

@@ -50,10 +50,10 @@ function meta(span, row) {
   const parked = more.parked;
   return [
     ["State", span.kind === "approval" && span.out === "refused" ? "denied" : span.out ? badge(span.out) : { edge: "taken", approval: "approved" }[span.kind] ?? badge("value")],
-    ["Why", more.reason ?? ""], ["Asked because", more.asked_because ?? ""], ["Decided by", more.by ? `${more.by}${more.edited ? ", with other arguments" : ""}` : ""], ["Role", more.role ?? ""],
+    ["Why", more.reason], ["Asked because", more.asked_because], ["Decided by", more.by ? `${more.by}${more.edited ? ", with other arguments" : ""}` : ""], ["Role", more.role],
     ["Began", row ? when(row.begun + span.at) : ""], ["Took", lasted(Math.max(0, span.for - (parked ?? 0))) + (parked ? `, and waited ${lasted(parked)}` : "")],
-    ["Model", more.model ?? ""], ["Tokens", span.tokens ? `${span.estimated ? "about " : ""}${number(span.tokens)}` : ""], ["Cost", more.cost !== undefined ? money(more.cost) : ""],
-    ["Outside data", span.from ? span.from.join(", ") : ""], ["Placed", more.placement ?? ""], ["Skills", Array.isArray(more.skills) ? more.skills.join(", ") : ""],
+    ["Model", more.model], ["Tokens", span.tokens ? `${span.estimated ? "about " : ""}${number(span.tokens)}` : ""], ["Cost", more.cost !== undefined ? money(more.cost) : ""],
+    ["Outside data", span.from ? span.from.join(", ") : ""], ["Placed", more.placement], ["Skills", Array.isArray(more.skills) ? more.skills.join(", ") : ""],
     ["Key", more.key ? h("code", {}, more.key) : ""], ["Place", span.path ? h("code", {}, span.path) : ""],
   ];
 }

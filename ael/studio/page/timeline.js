@@ -52,7 +52,7 @@ export class Timeline {
     this.picked = null;
     this.inside = h("div", { class: "lines", role: "rowgroup" });
     this.gaps = h("span", { class: "lane" });
-    this.element = h("div", { class: "timeline", role: "treegrid", "aria-label": "Timeline", "aria-readonly": "true", "aria-colcount": 5 },
+    this.element = h("div", { class: "timeline", role: "treegrid", "aria-label": "Timeline", "aria-colcount": 5 },
       h("div", { class: "line top", role: "row", "aria-rowindex": 1 }, ["Step", "Time", "Tokens", "Cost", "When"].map((one, at) => h("span", { role: "columnheader", class: `c${at}` }, one))),
       this.inside);
     this.first = h("div", { class: "line gaps", "aria-hidden": "true" }, this.gaps);
@@ -128,6 +128,7 @@ export class Timeline {
       }
       before = row.element;
     }
+    if (this.wanted && ordered.length) { this.focus(); }
     for (const [key, row] of this.made) { if (!used.has(key)) { row.element.remove(); this.made.delete(key); } }
   }
 
@@ -137,7 +138,7 @@ export class Timeline {
     const kind = h("span", { class: "kind" });
     const name = h("span", { class: "what" });
     const out = h("span", { class: "out" });
-    cells[0].append(twist, kind, name, out);
+    cells[0].append(twist, kind, " ", name, " ", out);
     const bar = h("i", {});
     const lane = h("span", { role: "gridcell", class: "lane c4" }, bar, h("span", { class: "unseen" }));
     const element = h("div", { class: "line", role: "row", data: { key } }, cells, lane);
@@ -186,7 +187,13 @@ export class Timeline {
     if (focus) { this.focus(); }
   }
 
-  focus() { this.element.querySelector('.lines [tabindex="0"]')?.focus({ preventScroll: true }); }
+  // Before there are lines: as soon as there are.
+  focus() {
+    const line = this.element.querySelector('.lines [tabindex="0"]');
+    this.wanted = !line;
+    line?.focus({ preventScroll: true });
+  }
+
   fold(one, close) { if (close) { this.closed.add(this.key(one)); } else { this.closed.delete(this.key(one)); } this.flow(); this.focus(); }
 
   // Open what is above it, and go there.
