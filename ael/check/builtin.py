@@ -279,3 +279,17 @@ TEST_TARGETS: dict[str, Target] = {
     "withhold": Target("is about a permission", "a permission", frozenset({"permission"})),
 }
 """Those whose first argument is no value."""
+
+
+def _shown(name: str, target: Target) -> Builtin:
+    """The function as a signature: what is named stands as a parameter without a type of its own."""
+    names = (target.wanted.partition(" or ")[0].removeprefix("a ").partition(",")[0], *(name for name, _ in target.more))
+    return Builtin(name, names, (U, *(type for _, type in target.more)), target.result, 1)
+
+
+IN_TESTS: dict[str, Builtin] = {
+    **TEST_FUNCTIONS,
+    **TEST_EFFECTS,
+    **{name: _shown(name, target) for name, target in TEST_TARGETS.items()},
+}
+"""All that stands in tests alone, as signatures, for those who show them."""

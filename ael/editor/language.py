@@ -13,7 +13,7 @@ from functools import cache
 
 from ael import __version__
 from ael.check import clause
-from ael.check.builtin import EFFECT_SIGNATURES, FUNCTIONS, METHODS, TEST_FUNCTIONS, Builtin
+from ael.check.builtin import EFFECT_SIGNATURES, FUNCTIONS, IN_TESTS, METHODS, Builtin
 from ael.diagnostics.codes import AREAS
 from ael.editor.features.word_help import KNOWN, WORDS
 from ael.editor.words import words
@@ -58,9 +58,7 @@ def language() -> dict[str, object]:
             if word not in ("pub", "use")
         ],
         "clauses": {place: [clause.WORDS[kind] for kind in kinds] for place, kinds in sorted(_CLAUSES.items())},
-        "functions": _functions("function", FUNCTIONS)
-        + _functions("effect", EFFECT_SIGNATURES)
-        + _functions("test", TEST_FUNCTIONS),
+        "functions": _functions("function", FUNCTIONS) + _functions("effect", EFFECT_SIGNATURES) + _functions("test", IN_TESTS),
         "methods": {receiver: _functions("method", found) for receiver, found in sorted(METHODS.items())},
         "faults": [kind.value for kind in FaultKind],
         "diagnostics": [

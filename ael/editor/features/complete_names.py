@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from ael.check.builtin import EFFECT_SIGNATURES, FUNCTIONS, TEST_FUNCTIONS
+from ael.check.builtin import EFFECT_SIGNATURES, FUNCTIONS, IN_TESTS
 from ael.check.collect import Kind, Symbol
 from ael.check.declare import LANGUAGE as BROUGHT
 from ael.editor.features import written
@@ -55,8 +55,7 @@ def values(cursor: Cursor, wanted: Type | None) -> Iterator[Item]:
     yield from symbols(cursor, VALUES, wanted)
     known = {**FUNCTIONS, **EFFECT_SIGNATURES}
     if any(isinstance(node, n.TestDecl) for node in path):
-        known |= TEST_FUNCTIONS
-        yield _call("calls", K.Function, LANGUAGE, "fn calls(tool) -> Int", Entity("builtin", "calls"), ("tool",))
+        known |= IN_TESTS
     for name, one_builtin in known.items():
         detail = written.builtin_signature(one_builtin)
         yield _call(name, K.Function, LANGUAGE, detail, Entity("builtin", one_builtin.name), one_builtin.names)

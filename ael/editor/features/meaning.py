@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ael.check.builtin import EFFECT_SIGNATURES, FUNCTIONS, TEST_FUNCTIONS
+from ael.check.builtin import EFFECT_SIGNATURES, FUNCTIONS, IN_TESTS
 from ael.check.collect import Collected, ModuleScope, Symbol
 from ael.check.declare import LANGUAGE
 from ael.check.module import member
@@ -62,10 +62,10 @@ def member_entity(collected: Collected, owner: Symbol, name: str) -> Entity | No
 
 def function_of_language(text: str, module: str) -> Entity | None:
     """The function of the language that a name is when it is called."""
-    known = EFFECT_SIGNATURES.get(text) or FUNCTIONS.get(text) or TEST_FUNCTIONS.get(text) or find_native(text, module)
+    known = EFFECT_SIGNATURES.get(text) or FUNCTIONS.get(text) or IN_TESTS.get(text) or find_native(text, module)
     if known is not None:
         return Entity("builtin", known.name)
-    return Entity("builtin", text) if text in ("calls", "setting", "secret") else None
+    return Entity("builtin", text) if text in ("setting", "secret") else None
 
 
 def permission_entity(collected: Collected, scope: ModuleScope, path: n.Path, *, role: bool = False) -> Entity | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ael.check.builtin import EFFECT_SIGNATURES, FUNCTIONS, METHODS, TEST_FUNCTIONS, Builtin
+from ael.check.builtin import EFFECT_SIGNATURES, FUNCTIONS, IN_TESTS, METHODS, Builtin
 from ael.check.collect import Collected
 from ael.check.natives import find_native
 from ael.editor.features.entity import Entity
@@ -151,7 +151,7 @@ def builtin(name: str) -> Builtin | None:
         topic, _, inner = own.partition(".")
         return find_native(f"native_{topic}_{inner}", "std/_")
     own = name.removeprefix("std.")
-    return EFFECT_SIGNATURES.get(own) or FUNCTIONS.get(own) or TEST_FUNCTIONS.get(own)
+    return EFFECT_SIGNATURES.get(own) or FUNCTIONS.get(own) or IN_TESTS.get(own)
 
 
 def builtin_signature(one: Builtin) -> str:
