@@ -91,5 +91,5 @@ def run(args: argparse.Namespace) -> int:
         if args.input == "-" or args.detach or args.crash_at is not None:
             print("ael run: `--watch` runs again and again: without `--input -`, `--detach` and `--crash-at`", file=sys.stderr)
             return 2
-        watch([args.path], act, again="running again", also=() if args.input is None else (Path(args.input),))
+        watch([args.path], act, again="running again", also=() if args.input is None else (Path(args.input),), interrupts=True)
     return start(args, choose, go)

@@ -6,10 +6,13 @@ A change is acted on when it has settled: an editor that writes a file in two st
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
+import signal
 import sys
+import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import NoReturn
 
@@ -31,20 +34,34 @@ def add_watch(parser: argparse.ArgumentParser, done: str) -> None:
     parser.add_argument("--watch", action="store_true", help=f"{done} whenever a file of the program changes, until interrupted")
 
 
-def watch(paths: Iterable[Path], act: Act, *, again: str, also: Iterable[Path] = (), ignored: Iterable[Path] = ()) -> NoReturn:
+def watch(
+    paths: Iterable[Path],
+    act: Act,
+    *,
+    again: str,
+    also: Iterable[Path] = (),
+    ignored: Iterable[Path] = (),
+    interrupts: bool = False,
+) -> NoReturn:
     """Act, and again after each change of the programs at `paths`. Ends by an interrupt alone: `KeyboardInterrupt`, exit code 130.
 
     `again`: the word for what is done ("checking again"), said on standard error before each time but the first. `also`: files and folders
     beside the programs', whatever their names end with. `ignored`: files and folders that `act` writes and that are no reason to act.
+    `interrupts`: a change while `act` is under way ends it, as an interrupt of the user does, and it is begun anew.
+
+    Python modules of the programs that `act` loads are loaded anew the next time.
     """
     watched = Watched(paths, also=also, ignored=ignored)
-    watched.wrote(_acted(act, frozenset()))
+    own = frozenset(sys.modules)
+    do = _Interrupted(act, watched) if interrupts else act
+    watched.wrote(_acted(do, frozenset()))
     while True:
         wait(PAUSE)
         changed = settled(watched)
         if changed:
             print(f"\n--- {said(changed)}, {again} ---", file=sys.stderr, flush=True)
-            watched.wrote(_acted(act, changed))
+            forget(own, watched.roots)
+            watched.wrote(_acted(do, changed))
 
 
 def settled(watched: Watched) -> frozenset[Path]:
@@ -55,6 +72,51 @@ def settled(watched: Watched) -> frozenset[Path]:
         if not watched.changed():
             break
     return difference(before, watched.before) if changed else changed
+
+
+class _Interrupted:
+    """Does something until a file changes."""
+
+    def __init__(self, act: Act, watched: Watched) -> None:
+        self._act = act
+        self._watched = watched
+
+    def __call__(self, changed: frozenset[Path]) -> Iterable[Path] | None:
+        done, fired = threading.Event(), threading.Event()
+        thread = threading.Thread(target=self._look, args=(done, fired), daemon=True)
+        thread.start()
+        try:
+            written = self._act(changed)
+            done.set()
+            thread.join()
+            # An interrupt that this thread sent last is heard here, and not later.
+            time.sleep(0)
+        except KeyboardInterrupt:
+            done.set()
+            if not fired.is_set():
+                raise
+            return None
+        return written
+
+    def _look(self, done: threading.Event, fired: threading.Event) -> None:
+        before = self._watched.before
+        while not done.wait(PAUSE):
+            if difference(before, self._watched.look()) and not done.is_set():
+                fired.set()
+                os.kill(os.getpid(), signal.SIGINT)
+                return
+
+
+def forget(own: Collection[str], roots: Collection[Path]) -> None:
+    """Have the Python modules below some folders loaded anew, but not those of `own`: this program's."""
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if name in own or not isinstance(file, str):
+            continue
+        path = Path(file).resolve()
+        if any(path.is_relative_to(root) for root in roots) and "site-packages" not in path.parts:
+            del sys.modules[name]
+    importlib.invalidate_caches()
 
 
 def wait(seconds: float) -> None:

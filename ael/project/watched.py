@@ -13,8 +13,8 @@ from pathlib import Path
 from ael.project.pack import find_root
 from ael.project.packs import pack_folders
 
-ENDINGS = (".ael", ".md", ".txt", ".jsonl", ".csv")
-"""Sources with packs and deployments, texts that instructions may be read from, cases of an evaluation."""
+ENDINGS = (".ael", ".py", ".md", ".txt", ".jsonl", ".csv")
+"""Sources with packs and deployments, Python functions, texts that instructions may be read from, cases of an evaluation."""
 NAMES = ("ael.lock",)
 _SKIPPED = ("node_modules", "__pycache__", "__snapshots__")
 _DEPENDENCIES = ("pack.ael", "ael.lock")
@@ -38,6 +38,11 @@ class Watched:
         self._roots: set[Path] = set()
         self._looks = 0
         self.before = self.look()
+
+    @property
+    def roots(self) -> frozenset[Path]:
+        """The folders of the packs that are watched."""
+        return frozenset(self._roots)
 
     def look(self) -> State:
         """The files as they are now, whatever was seen before. One that goes away meanwhile is not there."""

@@ -97,6 +97,7 @@ class Suite:
         beside = {
             path for path in changed if path.parent == root and (path.name == "pack.ael" or path.name.startswith("deploy."))
         }
+        beside |= {path for path in changed if path.suffix == ".py" and path.is_relative_to(root)}
         return bool(changed & files) or bool(beside)
 
     def path(self, test: Test) -> Path | None:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
+import time
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+from ael.cli.watching import forget
 from ael.project.watched import Watched
-from tests.cli.conftest import Ael
+from tests.cli.conftest import Ael, clean_environment
 from tests.cli.watched import watch_steps
+from tests.programs import write
 
 ONE = "node main() -> Int {\n  1\n}\n"
 TWO = "node main() -> Int {\n  2\n}\n"
@@ -106,6 +113,66 @@ def test_a_mistake_of_the_machine_is_told_and_the_watching_goes_on(ael: Ael, mon
     assert ended.code == 130
     assert "`out/desk.md` cannot be written" in ended.err
     assert ended.err.count("drawing again") == 2
+
+
+SLOW = """permission world.wait
+
+/// Wait. Call it once.
+tool hold() -> String
+  needs world.wait
+  repeat idempotent
+  timeout 60s
+  extern "outside:hold"
+
+node main() -> String
+  grants world.wait
+{
+  hold()
+}
+"""
+OUTSIDE = """import asyncio
+from pathlib import Path
+
+
+async def hold():
+    Path("began").touch()
+    await asyncio.sleep(SECONDS)
+    return "WORD"
+"""
+
+
+@pytest.mark.feature("B24")
+def test_a_run_under_way_is_begun_anew_with_the_python_functions_of_now(tmp_path: Path) -> None:
+    write(tmp_path, {"main.ael": SLOW, "pack.ael": 'pack a {\n  version "1"\n  extern "outside"\n}\n'})
+    write(tmp_path, {"outside.py": OUTSIDE.replace("SECONDS", "600").replace("WORD", "old")})
+    with subprocess.Popen(
+        [sys.executable, "-m", "ael", "run", ".", "--watch", "--quiet"], cwd=tmp_path, env=clean_environment(tmp_path),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as watching:  # fmt: skip
+        assert watching.stdout is not None
+        try:
+            while not (tmp_path / "began").exists():
+                assert watching.poll() is None
+                time.sleep(0.02)
+            write(tmp_path, {"outside.py": OUTSIDE.replace("SECONDS", "0").replace("WORD", "new")})
+            assert watching.stdout.readline() == '"new"\n'
+            watching.send_signal(signal.SIGINT)
+            assert watching.wait(20) == 130
+        finally:
+            watching.kill()
+
+
+def test_python_modules_of_the_program_are_loaded_anew_and_no_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, {"of_the_program.py": "word = 1\n"})
+    monkeypatch.syspath_prepend(tmp_path)
+    first = import_module("of_the_program")
+    forget({"of_the_program"}, [tmp_path])
+    assert import_module("of_the_program") is first, "what was there before is this program's own"
+    forget((), [tmp_path / "elsewhere"])
+    assert import_module("of_the_program") is first
+    forget((), [tmp_path])
+    assert import_module("of_the_program") is not first
+    sys.modules.pop("of_the_program")
 
 
 def test_folders_that_hold_no_sources_are_not_looked_at(tmp_path: Path) -> None:
