@@ -30,7 +30,7 @@ _OPEN = 200
 Body = Mapping[str, object]
 
 
-async def inbox(desk: Desk, run: str | None) -> list[dict[str, object]]:
+async def inbox(desk: Desk, crew: Crew, run: str | None) -> list[dict[str, object]]:
     """What waits for a person (`run`: in this run), the oldest first, with everything that is needed to decide. That it is read is recorded
     first."""
     limit = desk.runs.approval
@@ -45,7 +45,13 @@ async def inbox(desk: Desk, run: str | None) -> list[dict[str, object]]:
         await desk.note(name, "ael studio: approvals")
     now, roles = desk.now(), desk.program.deployment.roles
     return [
-        {**_masked(desk, open_json(one, now)), "digest": one.entry.digest, "may": _may(one, desk.user, roles), "by": desk.user}
+        {
+            **_masked(desk, open_json(one, now)),
+            "digest": one.entry.digest,
+            "may": _may(one, desk.user, roles),
+            "by": desk.user,
+            "here": crew.mine(one.run),
+        }
         for one in found
     ]
 

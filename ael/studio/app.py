@@ -192,7 +192,7 @@ class Studio:
                     beside(await desk.seen(first, "ael studio: diff"), await desk.seen(second, "ael studio: diff"))
                 )
             case ("inbox",):
-                return await act.inbox(desk, asked.query.get("run"))
+                return await act.inbox(desk, self.crew, asked.query.get("run"))
             case ("forms",):
                 opened = await desk.program.now()
                 if opened is None:

@@ -2,7 +2,7 @@
 
 import { h, set, sign, svg } from "./dom.js";
 
-const MARGIN = 16;
+const MARGIN = 8;
 
 export class Graph {
   constructor(chosen) {
@@ -48,7 +48,7 @@ export class Graph {
     for (const point of one.points) { inside.append(this.point(point, one.box)); }
     picture.append(inside);
     picture.style.maxWidth = `${width}px`;
-    picture.style.minWidth = `${width * 0.82}px`;
+    picture.style.minWidth = `${width * 0.68}px`;
     set(this.place, picture);
     if (focused) { this.place.querySelector(`.point[data-name="${CSS.escape(focused)}"]`)?.focus(); }
   }

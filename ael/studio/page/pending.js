@@ -67,17 +67,18 @@ export class Pending {
     }
   }
 
-  here(id) {
+  // Whether the run is to go on here; one that is executed here does so by itself.
+  here(id, one) {
     const box = h("input", { type: "checkbox", id: `${id}-here`, onchange: () => localStorage.setItem("ael-here", box.checked ? "1" : "") });
     box.checked = localStorage.getItem("ael-here") === "1";
-    return { box, element: h("label", { class: "check", for: `${id}-here` }, box, " go on with the run here (else a worker does)") };
+    return { box, element: one.here ? null : h("label", { class: "check", for: `${id}-here` }, box, " go on with the run here (else a worker does)") };
   }
 
   approve(one, id, failed) {
     const reason = h("input", { type: "text", id: `${id}-why`, autocomplete: "off" });
     const edited = h("textarea", { id: `${id}-args`, rows: 6, spellcheck: "false", value: JSON.stringify(one.arguments, null, 2) });
     const editing = h("details", {}, h("summary", {}, "Other arguments"), h("label", { for: `${id}-args` }, "Arguments as JSON; checked like a new call"), edited);
-    const here = this.here(id);
+    const here = this.here(id, one);
     const go = (decision) => (event) => {
       const body = { decision, reason: reason.value, resume: here.box.checked };
       if (decision === "approve" && editing.open) {
@@ -93,7 +94,7 @@ export class Pending {
   answer(one, id, failed) {
     const field = one.question.schema?.properties?.answer ?? {};
     const reason = h("input", { type: "text", id: `${id}-why`, autocomplete: "off" });
-    const here = this.here(id);
+    const here = this.here(id, one);
     const kind = field.type;
     let read;
     let control;
@@ -125,7 +126,7 @@ export class Pending {
 
   settle(one, id, failed) {
     const result = h("textarea", { id: `${id}-result`, rows: 3, spellcheck: "false" });
-    const here = this.here(id);
+    const here = this.here(id, one);
     const took = (event) => {
       let value;
       try { value = JSON.parse(result.value || "null"); } catch { set(failed, problem({ message: "The result is no JSON." })); result.focus(); return; }
