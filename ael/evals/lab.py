@@ -102,6 +102,8 @@ class Lab:
         self._copies = needs_copies(self.graded, self._names)
         self._running: set[Run] = set()
         self.stopped = ""
+        """Why nothing more is started; empty while there is more to do."""
+        self._cancelled = ""
         self._wires: Mapping[str, Mapping[str, str]] = {
             name: {p.name: p.wire for p in program.signatures[name].parameters} for name in names
         }
@@ -110,9 +112,14 @@ class Lab:
         """Close what was bound."""
         await self.host.close()
 
+    def finish(self, reason: str) -> None:
+        """Start nothing more. What runs goes on: it is paid for in part, and draws from what is left."""
+        self.stopped = self.stopped or reason
+
     def stop(self, reason: str) -> None:
         """Start nothing more, and cancel what runs."""
-        self.stopped = self.stopped or reason
+        self.finish(reason)
+        self._cancelled = reason
         for run in list(self._running):
             run.cancel(reason)
 
@@ -181,8 +188,8 @@ class Lab:
     async def _run(self, engine: Engine, entry: str, given: Mapping[str, object], options: Options) -> Outcome:
         run = engine.start(entry, given, options)
         self._running.add(run)
-        if self.stopped:
-            run.cancel(self.stopped)
+        if self._cancelled:
+            run.cancel(self._cancelled)
         try:
             return await run.outcome()
         finally:

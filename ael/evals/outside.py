@@ -36,6 +36,9 @@ def outside(opened: Opened, unit: CompiledUnit, entries: Iterable[str], allowed:
         spec = program.tools.get(name)
         if spec is not None:
             own = unit.tools[name].body is not None and name not in elsewhere
+            binding = deployment.tools.get(name)
+            if spec.permission in deployment.denied or (binding is not None and binding.denied):
+                continue  # whoever calls it is refused
             if not own and not (spec.extern or "").startswith(apart) and doers.act(Kind.TOOL, name):
                 found.add(name)
         elif (name in program.operations and name.rpartition(".")[0] in elsewhere) or (

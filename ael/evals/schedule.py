@@ -64,7 +64,7 @@ async def run_all(lab: Lab, cases: Sequence[Case], samples: int, jobs: int, resu
             paid.append(spent if earlier is None or spent is None or earlier.seen.cost is None else spent - earlier.seen.cost)
             if made.seen.limited or _unaffordable(made):
                 # What is left of the budget may be enough for a smaller call, and would then choose which cases are looked at.
-                lab.stop(f"the evaluation ended: {made.reason}")
+                lab.finish(made.reason)
             elif results is not None:
                 results.keep(case, made)
             done.append(made)

@@ -58,6 +58,23 @@ def test_an_evaluation_ends_before_its_budget_is_exceeded(ael: Ael, jobs: int) -
     assert "the evaluation has used its budget" in told["stopped"]
 
 
+def test_what_runs_when_the_budget_is_used_up_may_end(ael: Ael) -> None:
+    ael.write(files(f"{SAME}\njobs = 2", cases(case("a", "alpha"), case("b", "omega"), case("c", "alpha"))))
+    opened = open_evaluation(ael.folder, Bag())
+    assert opened is not None
+
+    async def go() -> list[bool]:
+        lab = Lab(opened, Options(), BudgetSpec())
+        try:
+            found = Reader(opened, lower(opened.graded.program), known_of(opened)).read(opened.cases)
+            ran = await run_all(lab, found, 1, 2, None, lambda sample, kept: lab.finish("used up"))
+        finally:
+            await lab.close()
+        return [sample.judged for sample in ran.samples]
+
+    assert asyncio.run(go()) == [True, True, False]
+
+
 def test_the_command_line_only_tightens_the_budget(ael: Ael) -> None:
     made = spending(2, f"{SAME}\nbudget cost $0.001")
     made["deploy.ael"] += 'price "desk.json" input $1000 output $1000\n'

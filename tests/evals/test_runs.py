@@ -233,6 +233,12 @@ def test_what_could_take_effect_outside_is_refused_before_anything_runs(ael: Ael
     assert (ended.code, ended.out) == (2, "")
     assert "error[AEL0954]: this evaluation could change something outside of it: `send_mail`" in ended.err
     assert not Path("sent").exists()
+    for line in ("deny send_mail\n", "deny mail.send\n"):
+        ael.write({"deploy.ael": line})
+        ended = ael("eval")
+        assert (ended.code, "Denied" in ended.out) == (1, True), ended.err
+        assert not Path("sent").exists()
+    Path("deploy.ael").unlink()
     ael.write({"eval.ael": 'cases = jsonl("cases.jsonl")\nallow send_mail\n'})
     ended = ael("eval")
     assert ended.code == 0, ended.err + ended.out
