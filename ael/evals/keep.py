@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import IO, cast
@@ -19,7 +19,10 @@ from ael.evals.grade import Grade
 from ael.evals.lab import Sample
 from ael.evals.observe import of_plain
 from ael.evals.opening import OpenedEvaluation
-from ael.evals.plan import Kept
+from ael.evals.plan import Kept, Schema
+from ael.project.bind_files import FilesBinding
+from ael.project.knowledge import KnowledgeBinding
+from ael.project.program import Opened
 from ael.types.canonical import encode
 from ael.types.json import JsonError, read
 
@@ -65,16 +68,37 @@ def keys_of(opened: OpenedEvaluation) -> Keys:
         if binding.provider in ("scripted", "replay") and binding.model is not None:
             # What a script answers is what is evaluated.
             parts.append(_file(Path(deployment.folder, binding.model)))
+    parts += _world(opened.program)
     looked_at = sorted(f"{one.check.store} {one.check.key}" for one in evaluation.graders if isinstance(one.check, Kept))
     run = _hash(*parts, *looked_at)
     graders = [f"{one.name} {one.least} {one.text}" for one in evaluation.graders]
+    graders += [one.check.text for one in evaluation.graders if isinstance(one.check, Schema)]
     sources = [tree.source.text for _, tree in sorted(opened.graded.project.modules.items())]
     return Keys(run, _hash(run, *graders, *sources))
 
 
+def _world(opened: Opened) -> Iterator[str]:
+    """What of the program's world is files: its Python functions, the folder that samples get copies of, the documents."""
+    deployment = opened.deployment
+    for name, tool in sorted(opened.program.tools.items()):
+        if tool.extern is not None and not tool.extern.startswith("std:"):
+            module = tool.extern.partition(":")[0].replace(".", "/")
+            yield f"{name} {_file(opened.project.root / f'{module}.py')}"
+    files = deployment.natives.get("files")
+    if isinstance(files, FilesBinding):
+        root = Path(deployment.folder, files.folder)
+        for where, folders, names in os.walk(root):
+            folders.sort()
+            yield from (f"{Path(where, name).relative_to(root)} {_file(Path(where, name))}" for name in sorted(names))
+    knowledge = deployment.natives.get("knowledge", KnowledgeBinding())
+    if isinstance(knowledge, KnowledgeBinding) and knowledge.kind == "sqlite":
+        yield _file(Path(deployment.folder, knowledge.path))
+
+
 def _file(path: Path) -> str:
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
         return ""
 

@@ -17,6 +17,7 @@ import pytest
 from ael.diagnostics.diagnostic import Bag
 from ael.evals.baseline import Baseline, BaselineError, Was, load
 from ael.evals.cases import Reader
+from ael.evals.keep import keys_of
 from ael.evals.known import known_of
 from ael.evals.lab import Lab
 from ael.evals.opening import open_evaluation
@@ -213,6 +214,53 @@ def test_kept_results_are_not_paid_again_until_something_changes(ael: Ael) -> No
     # Another program is another program.
     ael.write({"main.ael": made["main.ael"].replace('"Answer."', '"Answer well."')})
     assert counts(ael) == (18, "2.0")
+
+
+def test_what_a_program_is_made_of_beside_its_text_belongs_to_its_results(ael: Ael) -> None:
+    main = """
+permission clock.read
+
+/// What time it is. Call this to know.
+tool hour(text: String(max: 10)) -> String
+  needs clock.read
+  repeat idempotent
+  parallel
+  extern "clock:hour"
+
+node main(text: String(max: 10)) -> String
+  grants clock.read
+{
+  hour(text)
+}
+"""
+    made = {
+        "main.ael": main,
+        "pack.ael": 'pack post {\n  extern "clock"\n}\n',
+        "clock.py": "def hour(text):\n    return 'one'\n",
+        "work/a.txt": "a",
+        "deploy.ael": 'files = folder("./work")\n',
+        "eval.ael": 'cases = jsonl("cases.jsonl")\ngrader fits = schema("s.json")\n',
+        "s.json": '{"type": "string"}',
+        "cases.jsonl": cases({"input": {"text": "x"}}),
+    }
+    ael.write(made)
+
+    def keys() -> tuple[str, str]:
+        opened = open_evaluation(ael.folder, bag := Bag())
+        assert opened is not None, bag.sorted()
+        found = keys_of(opened)
+        return found.run, found.measure
+
+    first = keys()
+    assert keys() == first
+    for name, text in (("clock.py", "def hour(text):\n    return 'two'\n"), ("work/a.txt", "b"), ("work/b/c.txt", "")):
+        before = keys()
+        ael.write({name: text})
+        assert keys()[0] != before[0], name
+    before = keys()
+    ael.write({"s.json": '{"type": "integer"}'})
+    assert keys()[0] == before[0]
+    assert keys()[1] != before[1]
 
 
 def test_results_are_never_written_over(ael: Ael) -> None:
