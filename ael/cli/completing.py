@@ -50,9 +50,9 @@ def answer(words: Sequence[str], at: int, shell: str) -> Iterator[str]:
         kind, found = "words", []
     yield kind
     for value, text in found[:_MOST]:
-        if "\n" in value or "\t" in value or "\r" in value:
-            continue
-        said = " ".join(text.split())[:_LONGEST]
+        if not value.isprintable():
+            continue  # it would be two lines, or steer the terminal
+        said = "".join(char for char in " ".join(text.split()) if char.isprintable())[:_LONGEST]
         if shell == "zsh":
             escaped = value.replace("\\", "\\\\").replace(":", "\\:")
             yield f"{escaped}:{said}" if said else escaped

@@ -68,6 +68,14 @@ def test_titles_are_the_pattern_of_themselves(tmp_path: Path) -> None:
     assert list(at_end(f"ael test {tmp_path} --filter ")[1]) == [r"1 \+ 1 \(is\) 2"]
 
 
+def test_no_name_of_a_program_steers_the_terminal(tmp_path: Path) -> None:
+    """K44: what a program says is shown, nothing more."""
+    text = 'test "a\\u{1b}[2J" {\n}\ntest "b\\nc" {\n}\ntest "d" {\n}\n/// \x1b[31mRed.\nnode main() -> Int {\n  1\n}\n'
+    (tmp_path / "main.ael").write_text(text, encoding="utf-8")
+    assert list(at_end(f"ael test {tmp_path} --filter ")[1]) == ["d"]
+    assert "\x1b" not in "".join(at_end(f"ael run {tmp_path} ")[1].values())
+
+
 def test_files_and_folders() -> None:
     assert at_end("ael run ") == ("files", {})
     assert at_end("ael check a.ael b") == ("files", {})
