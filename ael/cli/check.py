@@ -8,20 +8,15 @@ from __future__ import annotations
 import argparse
 import gc
 import sys
-from collections.abc import Iterable
-from difflib import unified_diff
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
 from ael.cli.report import FORMATS, report
-from ael.diagnostics.diagnostic import Bag
-from ael.diagnostics.fix import apply
+from ael.diagnostics.diagnostic import Bag, Diagnostic
 from ael.project.cache import CheckCache
 from ael.project.program import check_paths, source_files
 from ael.project.shipped import cache_folder
-
-_ROUNDS = 8
-"""How often fixes are applied and the result checked again: one fix may uncover the next."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -58,12 +53,12 @@ def run(args: argparse.Namespace) -> int:
             gc.enable()
 
 
-def _looked_at(args: argparse.Namespace, bag: Bag) -> int:
+def _looked_at(args: argparse.Namespace, bag: Bag, *, cached: bool = True) -> int:
     """How many modules were checked. What a cache knows of files holds for one look at them."""
     evaluations = [path for path in args.paths if path.name.startswith("eval.") and path.is_file()]
     paths = [path for path in args.paths if path not in evaluations]
     evaluations += [file for path in paths if path.is_dir() for file in source_files(path) if file.name.startswith("eval.")]
-    modules = check_paths(paths, bag, None if args.no_cache else CheckCache(cache_folder()))
+    modules = check_paths(paths, bag, CheckCache(cache_folder()) if cached and not args.no_cache else None)
     if evaluations and not bag.errors:
         # What reads evaluations is loaded where there is one.
         from ael.evals.opening import open_evaluation
@@ -76,22 +71,7 @@ def _looked_at(args: argparse.Namespace, bag: Bag) -> int:
 def _once(args: argparse.Namespace, fixed: list[Path] | None = None) -> int:
     """Check once; `fixed` collects the files that were written."""
     bag = Bag()
-    modules = _looked_at(args, bag)
-    if args.plan:
-        _plan(bag)
-    elif args.fix:
-        for _ in range(_ROUNDS):
-            changed = apply(bag.sorted())
-            if not changed:
-                break
-            for source, text in changed.items():
-                if source.path is not None:
-                    source.path.write_text(text, encoding="utf-8", newline="")
-                    if fixed is not None:
-                        fixed.append(source.path)
-                    print(f"fixed {source.name}", file=sys.stderr)
-            bag = Bag()
-            modules = _looked_at(args, bag)
+    modules = _mended(args, bag, fixed) if args.fix or args.plan else _looked_at(args, bag)
     code = report(bag, args.form)
     if args.form == "text" and not bag.sorted():
         if modules:
@@ -102,11 +82,38 @@ def _once(args: argparse.Namespace, fixed: list[Path] | None = None) -> int:
     return code
 
 
-def _plan(bag: Bag) -> None:
-    """Print what the first round of fixes would change."""
-    for source, text in apply(bag.sorted()).items():
-        lines = unified_diff(source.text.splitlines(keepends=True), text.splitlines(keepends=True), source.name, source.name)
-        sys.stdout.writelines(line if line.endswith("\n") else f"{line}\n" for line in lines)
+def _mended(args: argparse.Namespace, bag: Bag, fixed: list[Path] | None) -> int:
+    """Apply the fixes that are safe, or show what they would change; then the bag has what is wrong afterwards, or is still."""
+    # What applies fixes is loaded where somebody wants it.
+    from ael.project.mend import Changed, mend, write
+
+    looked: list[int] = []
+    told: list[Sequence[Diagnostic]] = []
+
+    def look() -> Sequence[Diagnostic]:
+        # What a cache knows is of the files on the disk.
+        found = Bag()
+        looked.append(_looked_at(args, found, cached=False))
+        told.append(found.sorted())
+        return told[-1]
+
+    mended = mend(look)
+    if args.plan:
+        sys.stdout.write("".join(change.diff() for change in mended.changes))
+    else:
+        try:
+            write(mended.changes)
+        except Changed as error:
+            print(f"ael check: `{error}` changed meanwhile; nothing was written", file=sys.stderr)
+            mended.left = told[0]
+        else:
+            for change in mended.changes:
+                if fixed is not None:
+                    fixed.append(change.path)
+                print(f"fixed {change.before.name}", file=sys.stderr)
+    for diagnostic in told[0] if args.plan else mended.left:
+        bag.add(diagnostic)
+    return looked[-1]
 
 
 def _watch(args: argparse.Namespace) -> NoReturn:

@@ -17,7 +17,8 @@ import os
 import random
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NoReturn
 
@@ -40,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     which.add_argument("--filter", metavar="TEXT", help="run the tests whose title matches this regular expression")
     which.add_argument("--last-failed", action="store_true", help="run those that failed last; all, if none did")
     which.add_argument("--list", action="store_true", help="print the tests, one a line, and run none")
+    which.add_argument("--doc", action="store_true", help="run the examples in doc comments too (not with `--watch`)")
     how = parser.add_argument_group("how")
     how.add_argument("-j", "--parallel", metavar="N", default="1", help="run so many at the same time; `auto`: one for each core")
     how.add_argument("--fail-fast", action="store_true", help="stop after the first that fails")
@@ -97,6 +99,10 @@ def _plan(args: argparse.Namespace) -> Plan | str:
         return "`--coverage-min` takes a percentage from 0 to 100"
     if args.durations < 0:
         return "`--durations` takes a number from 0 on"
+    if args.doc and args.watch:
+        return "`--doc` and `--watch` do not go together: `ael doc --watch` follows doc comments"
+    if args.doc and find_spec("markdown_it") is None:
+        return "doc comments are read by a package that is missing: `pip install 'ael-lang[doc]'`"
     if args.deploy is not None and not args.record:
         return "`--deploy` belongs to `--record`: other tests reach nothing of a deployment"
     coverage = args.coverage is not None or args.coverage_out is not None or args.coverage_min is not None
@@ -118,20 +124,30 @@ def _tested(suite: Suite, plan: Plan, args: argparse.Namespace) -> int:
         return _listed(suite, plan, args)
     printer = _Json() if args.form == "json" else _Printer(use_colour())
     ended = run_session(suite, plan, printer)
+    results = [*ended.results, *(_documented(plan, printer) if args.doc else ())]
     if args.junit is not None:
-        args.junit.write_text(junit(ended.results), encoding="utf-8")
-    if not ended.results:
+        args.junit.write_text(junit(results), encoding="utf-8")
+    if not results:
         print("there is no test here" if args.filter is None else f"no test matches `{args.filter}`", file=sys.stderr)
         return 2
     for file, test, name in ended.orphans:
         print(f"unused: the snapshot `{clean(name)}` of the test `{clean(test)}` in {clean(file)}", file=sys.stderr)
     if ended.orphans:
         print("  = `ael test --update-snapshots` takes away what no test asks for", file=sys.stderr)
-    _slowest(ended.results, args.durations)
-    failed, left = len(ended.failed), ended.chosen - len(ended.results)
+    _slowest(results, args.durations)
+    failed, left = sum(one.problem is not None for one in results), ended.chosen - len(ended.results)
     more = f", {left} not run" if left else ""
-    print(f"{len(ended.results) - failed} passed, {failed} failed{more}", file=sys.stderr)
+    print(f"{len(results) - failed} passed, {failed} failed{more}", file=sys.stderr)
     return max(_covered(ended, plan, args), 1 if failed else 0)
+
+
+def _documented(plan: Plan, told: Callable[[TestResult], None]) -> list[TestResult]:
+    """Run the examples in doc comments whose title is chosen."""
+    # What reads doc comments is loaded where somebody wants it.
+    from ael.documenting.tests import run_documented
+
+    wanted = re.compile(plan.pattern)
+    return run_documented(plan.paths, Bag(), lambda name: wanted.search(name) is not None, told)
 
 
 def _covered(ended: Ended, plan: Plan, args: argparse.Namespace) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from ael.diagnostics.diagnostic import Bag, Severity
@@ -10,6 +10,8 @@ from ael.diagnostics.render import render_all
 from ael.documenting.book import book_of
 from ael.documenting.examples import Example, Tried, examples_of, try_examples
 from ael.documenting.pack import open_documented
+from ael.project.pack import find_root
+from ael.project.program import source_files
 from ael.testing.runner import TestResult
 
 Chosen = Callable[[str], bool]
@@ -25,19 +27,33 @@ def run_documented(
     """
     results: list[TestResult] = []
     seen: set[Path] = set()
-    for path in paths:
+    for path in _each(paths):
         documented = open_documented(path, bag, private_too=private)
         if documented is None:
             continue
         book, _ = book_of(documented, private=private)
         examples = [one for one in examples_of(book) if chosen(title(one)) and _new(one, seen)]
         for tried in try_examples(documented, examples):
-            result = result_of(tried)
-            if result is not None:
-                told(result)
-                results.append(result)
+            results.append(result_of(tried))
+            told(results[-1])
         seen |= {module.tree.source.path.resolve() for module in documented.modules if module.tree.source.path is not None}
     return results
+
+
+def _each(paths: Sequence[Path]) -> Iterator[Path]:
+    """The packs, and the programs outside of packs, at or below the paths."""
+    for path in paths:
+        if not path.is_dir():
+            yield path
+            continue
+        roots: dict[Path, None] = {}
+        for file in sorted(source_files(path)):
+            root = find_root(file.resolve().parent)
+            if root is not None:
+                roots[root] = None
+            elif not file.name.startswith("deploy."):
+                yield file
+        yield from roots
 
 
 def title(example: Example) -> str:
@@ -45,14 +61,15 @@ def title(example: Example) -> str:
     return f"example of {example.name}"
 
 
-def result_of(tried: Tried) -> TestResult | None:
-    """How an example ended. None: it checks, and is not to be run."""
+def result_of(tried: Tried) -> TestResult:
+    """How an example ended; one that is not to be run has passed when it checks."""
     errors = [found for found in tried.found if found.severity is Severity.ERROR]
-    if not errors:
+    if not errors and tried.result is not None:
         return tried.result
     place = tried.example.place
     line = place.source.position(place.span.start).line
-    return TestResult(title(tried.example), tried.example.module, place.source.name, line, 0.0, render_all(errors, colour=False))
+    problem = render_all(errors, colour=False) if errors else None
+    return TestResult(title(tried.example), tried.example.module, place.source.name, line, 0.0, problem)
 
 
 def _new(example: Example, seen: set[Path]) -> bool:

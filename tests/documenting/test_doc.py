@@ -204,6 +204,19 @@ def test_a_model_is_not_sent_the_examples(ael: Ael) -> None:
     assert opened.program.tools["main.t"].doc == "Read. Call it first.\n\nMore."
 
 
+@pytest.mark.feature("C8")
+def test_examples_run_beside_tests(ael: Ael) -> None:
+    ael.write({"main.ael": f'{GOOD}\ntest "of the module" {{ assert double(1) == 2 }}\n', "other.ael": BAD})
+    ended = ael("test", "main.ael", "--doc")
+    assert (ended.code, ended.err.splitlines()[-1]) == (0, "5 passed, 0 failed")
+    ended = ael("test", "--doc", "other.ael", "--junit", "out.xml")
+    assert (ended.code, ended.err.splitlines()[-1]) == (1, "0 passed, 2 failed")
+    assert "FAIL  example of double  (other.ael:11)" in ended.err
+    assert 'name="example of double"' in (ael.folder / "out.xml").read_text()
+    assert ael("test", "main.ael", "--doc", "--filter", "example of half").err.splitlines()[-1] == "3 passed, 0 failed"
+    assert "do not go together" in ael("test", "--doc", "--watch").err
+
+
 def test_examples_of_several_paths_run_once(ael: Ael) -> None:
     ael.write({"main.ael": GOOD, "bad.ael": BAD})
     told: list[str] = []
@@ -211,9 +224,11 @@ def test_examples_of_several_paths_run_once(ael: Ael) -> None:
     results = run_documented(
         [Path("main.ael"), Path("main.ael"), Path("bad.ael")], bag, told=lambda result: told.append(result.name)
     )
-    assert [result.problem is None for result in results] == [True, True, True, False, False]
+    assert [result.problem is None for result in results] == [True, True, True, True, False, False]
     assert told == [result.name for result in results]
-    assert "AEL0301" in str(results[3].problem)
+    assert "AEL0301" in str(results[4].problem)
+    ael.write({"deep/pack.ael": "pack deep {}\n", "deep/one.ael": GOOD, "deep/main.ael": ""})
+    assert len(run_documented([Path()], bag)) == 10
     assert [r.name for r in run_documented([Path("main.ael")], bag, chosen=lambda name: "double" in name)] == [
         "example of double"
     ]
