@@ -1,7 +1,7 @@
 """Evaluate a program: run its cases against its deployment, grade what comes, compare it with a baseline, and say if it is enough.
 
-    ael eval examples/triage
-    ael eval examples/triage --samples 5 --min-score 0.8 --html report.html
+    ael eval examples/evals
+    ael eval examples/evals --samples 5 --min-score 0.8 --html report.html
     ael eval . --baseline base.json --results run.jsonl --resume
     ael eval calibrate . --labels labels.jsonl
 
