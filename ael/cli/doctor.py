@@ -56,6 +56,7 @@ def _installation() -> list[tuple[str, str]]:
 
 
 _EXTRAS = {
+    "doc": ("`ael doc`", ("markdown_it",)),
     "serve": ("`ael serve` and processes", ("mcp", "uvicorn")),
     "grpc": ("gRPC", ("grpc", "grpc_health", "grpc_reflection")),
     "postgres": ("PostgreSQL", ("psycopg",)),

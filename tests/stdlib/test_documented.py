@@ -7,8 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from ael.diagnostics.diagnostic import Bag
+from ael.documenting.book import book_of
+from ael.documenting.examples import Example, example_text, examples_of, try_examples
+from ael.documenting.findings import of_examples
+from ael.documenting.pack import Documented, open_documented
 from ael.project.pack import OPTIONAL_PACKAGES
-from ael.testing.runner import run_tests
 from tests.programs import open_files
 from tests.stdlib.library import EXEMPLARY, INDENT, Library, modules, parts_of, program
 from tests.stdlib.pages import FOLDER, pages
@@ -39,17 +43,38 @@ def test_what_is_called_has_an_example_that_calls_it(library: Library) -> None:
     assert silent == []
 
 
-def test_the_examples_hold(library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="module")
+def documented() -> Documented:
+    """The library as `ael doc` reads it."""
+    found = open_documented(Path("std"), Bag())
+    assert found is not None
+    return found
+
+
+@pytest.fixture(scope="module")
+def examples(documented: Documented) -> dict[str, list[Example]]:
+    """Its examples, by module."""
+    found: dict[str, list[Example]] = {}
+    for example in examples_of(book_of(documented)[0]):
+        found.setdefault(example.module, []).append(example)
+    return found
+
+
+@pytest.mark.feature("C8")
+def test_the_examples_hold(
+    library: Library, documented: Documented, examples: dict[str, list[Example]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    for number, (name, text) in enumerate(library.programs()):
-        files = {"main.ael": text}
-        if library.name in OPTIONAL_PACKAGES:
-            files["pack.ael"] = f"pack example {{\n  uses {library.name}\n}}\n"
-        folder = tmp_path / str(number)
-        opened, bag = open_files(folder, files)
-        assert [f"{name}: {d.place.source.name}: {d.code} {d.message}" for d in bag.sorted()] == []
-        assert opened is not None
-        assert [f"{name}: {r.problem}" for r in run_tests(opened) if r.problem is not None] == []
+    tried = try_examples(documented, examples.get(library.name, []))
+    assert [(d.code, d.message) for d in of_examples(tried)] == []
+    assert [one.example.name for one in tried if one.result is None] == []
+
+
+def test_the_pages_show_the_programs_that_run(
+    library: Library, documented: Documented, examples: dict[str, list[Example]]
+) -> None:
+    shown = sorted(text for _, text in library.programs())
+    assert sorted(example_text(documented, example) for example in examples.get(library.name, [])) == shown
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in PAGES))
