@@ -89,8 +89,8 @@ def test_nearer_names_go_first() -> None:
 
 
 def test_what_can_be_folded(tmp_path: Path) -> None:
-    text = "// one\n// two\n\nuse std/text\nuse std/json\n\n/// Doc\n/// more.\nfn f(\n  a: Int,\n"
-    ") -> Int {\n  if a > 1 {\n    return 1\n  }\n  a\n}\n‸"
+    head = "// one\n// two\n\nuse std/text\nuse std/json\n\n/// Doc\n/// more.\n"
+    text = f"{head}fn f(\n  a: Int,\n) -> Int {{\n  if a > 1 {{\n    return 1\n  }}\n  a\n}}\n‸"
     found = {(one.start_line, one.end_line): one.kind for one in folds(place(tmp_path, text).file)}
     comment, imports, region = lsp.FoldingRangeKind.Comment, lsp.FoldingRangeKind.Imports, lsp.FoldingRangeKind.Region
     assert found == {(0, 1): comment, (3, 4): imports, (6, 7): comment, (8, 9): None, (10, 14): region, (11, 12): region}
