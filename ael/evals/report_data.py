@@ -153,7 +153,7 @@ def _markdown(summary: Summary) -> Iterator[str]:
 
 def code(text: str) -> str:
     """A code span of one line that holds any text: no backtick and no bar of it means anything outside."""
-    flat = " ".join(text.split()).replace("|", "\\|")
+    flat = " ".join(printable(text).split()).replace("|", "\\|")
     if not flat:
         return ""
     longest = run = 0

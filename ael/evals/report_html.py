@@ -30,6 +30,7 @@ summary { cursor: pointer; overflow-wrap: anywhere; } summary:focus-visible { ou
 .word { font-weight: 600; } .bad { color: var(--bad); } .good { color: var(--good); } .odd { color: var(--odd); }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem; } dt { font-weight: 600; } dd { margin: 0; }
 .wide { overflow-x: auto; }
+pre, code, td, th, li, dd, summary { unicode-bidi: isolate; }
 """
 _CLASS = {"pass": "good", "FAIL": "bad", "flaky": "odd", "not judged": "odd"}
 _VERDICTS = {"passed": "good", "failed": "bad", "drifted": "bad", "incomplete": "odd", "interrupted": "odd"}

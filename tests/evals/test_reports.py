@@ -141,6 +141,12 @@ def test_every_form_takes_any_text(text: str) -> None:
     assert list(report_text.lines(found))
 
 
+def test_no_form_for_people_sends_a_terminal_anything() -> None:
+    found = summary("a\x1b[2J\x07b")
+    assert "\x1b" not in report_data.as_markdown(found) + report_data.as_junit(found) + report_html.as_html(found)
+    assert "\x07" not in report_data.as_markdown(found)
+
+
 @given(text=st.text(st.sampled_from("`|ab \n"), max_size=20))
 def test_a_code_span_of_markdown_holds_any_text(text: str) -> None:
     made = report_data.code(text)
