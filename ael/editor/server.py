@@ -141,13 +141,13 @@ def _handler(server: Server, method: str, feature: Feature) -> Callable[[Any], A
 
 async def _joined(server: Server, answer: Callable[[Asked], Any]) -> list[Any]:
     """The answers for all programs in one list, each thing once: two programs may have a module in common."""
-    found: list[Any] = []
+    found: dict[str, Any] = {}
     try:
         for part in await server.session.ask_all(answer):
-            found += [one for one in part or () if one not in found[-1_000:]]
+            found |= {repr(one): one for one in part or ()}
     except Refused as error:
         raise JsonRpcException(str(error), _REQUEST_FAILED) from None
-    return found
+    return list(found.values())
 
 
 def _function(feature: Feature) -> Callable[[Asked, Any], Any]:
@@ -217,6 +217,9 @@ async def _configured(server: Server, params: lsp.DidChangeConfigurationParams) 
         server.session.settings = params.settings["ael"]
     else:
         await _settings(server)
+    workspace = server.session.client.workspace
+    if workspace is not None and workspace.inlay_hint is not None and workspace.inlay_hint.refresh_support:
+        server.protocol.send_request(lsp.WORKSPACE_INLAY_HINT_REFRESH, None)
 
 
 def _folders_changed(server: Server, params: lsp.DidChangeWorkspaceFoldersParams) -> None:
