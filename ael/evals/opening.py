@@ -20,7 +20,7 @@ from ael.project.load import Project, load_project, shown
 from ael.project.pack import find_root, report_unreadable
 from ael.project.program import Opened, check, load_deployment
 from ael.project.wrong import Wrong, listing
-from ael.source import SourceError, Span, read
+from ael.source import Source, SourceError, Span, read
 from ael.syntax import nodes as n
 from ael.syntax.parse import parse_deployment, parse_module
 from ael.types.spec import BudgetSpec
@@ -72,6 +72,9 @@ def open_evaluation(path: Path, bag: Bag, *, name: str | None = None, deploy: st
     if not path.exists():
         report_unreadable(SourceError(shown(path), "no such file or folder"), bag)
         return None
+    if not file.exists():
+        _missing(file, bag)
+        return None
     try:
         source = read(file, shown(file))
     except SourceError as error:
@@ -87,6 +90,16 @@ def open_evaluation(path: Path, bag: Bag, *, name: str | None = None, deploy: st
     if opened is None:
         return None
     return _checked(opened, module, found, file, bag)
+
+
+def _missing(file: Path, bag: Bag) -> None:
+    """There is no such evaluation: say which there are, or how one begins."""
+    there = sorted(one.name for one in file.parent.glob("eval*.ael") if one.name == "eval.ael" or is_evaluation(one.name))
+    if there:
+        notes: tuple[str, ...] = (listing("there is", there), "`--eval NAME` takes `eval.NAME.ael`")
+    else:
+        notes = ('it begins with `cases = jsonl("cases.jsonl")` and has a line for each grader: `grader same = exact`',)
+    bag.report(FORM, f"there is no evaluation `{file.name}` beside the program", Source(shown(file), ""), Span(0, 0), notes=notes)
 
 
 def _main(found: Lines, folder: Path) -> Path | None:

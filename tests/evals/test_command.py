@@ -100,7 +100,8 @@ def test_check_looks_at_everything_and_runs_nothing(ael: Ael) -> None:
         (["--samples", "0"], "is no number from 1"),
         (["--jobs", "x"], "is no number from 1"),
         (["--min-score", "nobody=1"], "there is no grader `nobody`; the evaluation has `same`"),
-        (["--eval", "other"], "no such file"),
+        (["--eval", "other"], "there is no evaluation `eval.other.ael` beside the program"),
+        (["--eval", "other"], "there is `eval.ael`"),
         (["--deploy", "other"], "there is no deployment `other`"),
         (["calibrate"], "takes the labelled outputs"),
         (["calibrate", "--labels", "x.jsonl"], "cannot be read"),
@@ -114,6 +115,13 @@ def test_bad_usage_is_exit_code_2_and_no_verdict(ael: Ael, words: list[str], tol
     ended = ael("eval", *words)
     assert (ended.code, ended.out) == (2, "")
     assert told in ended.err
+
+
+def test_who_has_no_evaluation_yet_is_told_how_one_begins(ael: Ael) -> None:
+    ael.write({"main.ael": "node main() -> Int {\n  1\n}\n"})
+    ended = ael("eval", ".")
+    assert (ended.code, ended.out) == (2, "")
+    assert 'it begins with `cases = jsonl("cases.jsonl")`' in ended.err
 
 
 def test_help_says_what_the_exit_codes_mean(ael: Ael) -> None:
