@@ -161,6 +161,17 @@ def test_where_there_is_nothing_to_tell(source: str, tmp_path: Path) -> None:
     assert told_at(found.snapshot, found.file, found.offset) is None
 
 
+def test_lines_of_a_deployment_are_told_of(tmp_path: Path) -> None:
+    text = 'run‸s = sqlite("runs.db")\nmodel fast = scripted("x.json")\n'
+    found = place(tmp_path, text, "deploy.ael", {"main.ael": SHOP, "pack.ael": "pack shop {}\n"})
+    told = told_at(found.snapshot, found.file, found.offset)
+    assert told is not None
+    assert "`runs = memory`" in told.text
+    model = told_at(found.snapshot, found.file, found.file.source.text.index("fast") + 1)
+    assert model is not None
+    assert "model fast {" in model.text
+
+
 def test_broken_code_is_told_of_as_far_as_it_is_known(tmp_path: Path) -> None:
     found = place(tmp_path, f"{SHOP}\nfn f(o: Order) -> Int {{\n  let x = missing(o.tot‸al)\n  x\n}}\n\nfn g( {{\n")
     told = told_at(found.snapshot, found.file, found.offset)

@@ -81,6 +81,21 @@ def test_what_a_server_brings_is_found_in_the_lock(examples: dict[str, Snapshot]
     assert file.source.text[span.start : span.end] == "get_customer"
 
 
+def test_a_python_function_is_found_where_it_is_defined(tmp_path: Path) -> None:
+    tool = 'permission a.b\ntool t() -> Int\n  needs a.b\n  repeat idempotent\n  extern "shop.db:lo‸ad"\n'
+    others = {"pack.ael": 'pack shop { extern "shop.db" }\n', "shop/db.py": "# \U0001f600\n\n\nasync def load():\n    return 1\n"}
+    found = place(tmp_path, tool, others=others)
+    at = found.position
+    (there,) = definition(found.asked(), lsp.DefinitionParams(at.text_document, at.position))
+    assert there.uri == (tmp_path / "shop" / "db.py").resolve().as_uri()
+    assert there.range == lsp.Range(lsp.Position(3, 10), lsp.Position(3, 14))
+    (link,) = document_links(found.asked(), lsp.DocumentLinkParams(at.text_document))
+    assert link.target == there.uri
+    away = place(tmp_path, tool.replace("shop.db", "../db"), others={"pack.ael": "pack shop {}\n"})
+    at = away.position
+    assert definition(away.asked(), lsp.DefinitionParams(at.text_document, at.position)) == []
+
+
 TYPES: dict[str, tuple[str, list[str]]] = {
     "of a local": ("fn f(o: Order) -> Int {\n  let t = o\n  t‸.total\n}", ["Order"]),
     "of a field": ("fn f(o: Order) -> Topic { o.top‸ic }", ["Topic"]),

@@ -13,6 +13,7 @@ from ael.editor.features.legend import LEGEND
 FEATURES: dict[str, Feature] = {
     lsp.TEXT_DOCUMENT_HOVER: Feature("hover", "hover"),
     lsp.TEXT_DOCUMENT_DEFINITION: Feature("definition", "definition"),
+    lsp.TEXT_DOCUMENT_DECLARATION: Feature("definition", "definition"),
     lsp.TEXT_DOCUMENT_TYPE_DEFINITION: Feature("definition", "type_definition"),
     lsp.TEXT_DOCUMENT_IMPLEMENTATION: Feature("definition", "implementation"),
     lsp.TEXT_DOCUMENT_REFERENCES: Feature("references", "find_references"),

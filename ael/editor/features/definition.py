@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from lsprotocol import types as lsp
 
@@ -10,11 +11,12 @@ from ael.editor.feature import Asked
 from ael.editor.features.describe import definition_of
 from ael.editor.features.entity import Entity
 from ael.editor.features.hover import type_at
-from ael.editor.features.links import links
+from ael.editor.features.links import links, python_of
 from ael.editor.features.meaning import members
 from ael.editor.features.names import at, declared, references
+from ael.editor.positions import Lines
 from ael.editor.snapshot import File, Snapshot
-from ael.source import Span
+from ael.source import SourceError, Span, read
 from ael.syntax import nodes as n
 from ael.types.type import ListType, MapType, Named, Type
 
@@ -24,7 +26,23 @@ Found = tuple[File, Span]
 
 def definition(asked: Asked, params: lsp.DefinitionParams) -> list[lsp.Location]:
     """`textDocument/definition`."""
-    return _located(definitions_at(asked.snapshot, asked.file, asked.file.lines.offset(params.position)))
+    offset = asked.file.lines.offset(params.position)
+    return _located(definitions_at(asked.snapshot, asked.file, offset)) or _in_python(asked, offset)
+
+
+def _in_python(asked: Asked, offset: int) -> list[lsp.Location]:
+    """The Python function that a tool names by a text at an offset."""
+    node = asked.file.declaration_at(offset)
+    place = python_of(asked.snapshot, node) if node is not None else None
+    if place is None or not place.span.start <= offset <= place.span.end:
+        return []
+    try:
+        source = read(place.path)
+    except SourceError:
+        return []
+    found = re.search(rf"^(?:async )?def ({re.escape(place.name)})\b", source.text, re.MULTILINE)
+    span = Span(*found.span(1)) if found is not None else Span(0, 0)
+    return [lsp.Location(place.path.as_uri(), Lines(source, asked.file.encoding).range(span))]
 
 
 def type_definition(asked: Asked, params: lsp.TypeDefinitionParams) -> list[lsp.Location]:

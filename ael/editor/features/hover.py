@@ -18,6 +18,7 @@ from ael.editor.features.names import at
 from ael.editor.features.pages import page
 from ael.editor.features.word_help import LANGUAGE, WORDS
 from ael.editor.snapshot import File, Snapshot
+from ael.project.form import FORMS
 from ael.source import Span
 from ael.syntax import nodes as n
 from ael.syntax.words import ANY_WORD, NAME
@@ -53,7 +54,19 @@ def told_at(snapshot: Snapshot, file: File, offset: int) -> Told | None:
         told = _of_names(snapshot, file, found)
         if told is not None:
             return told
-    return _literal(file, offset) or _word(snapshot, file, offset)
+    return _line(file, offset) or _literal(file, offset) or _word(snapshot, file, offset)
+
+
+def _line(file: File, offset: int) -> Told | None:
+    """The kind of a deployment's line: how it is written."""
+    node = file.declaration_at(offset)
+    if not isinstance(node, n.Binding) or not node.kind.span.start <= offset <= node.kind.span.end:
+        return None
+    form = FORMS.get(node.kind.text)
+    if form is None:
+        return None
+    more = page("deployment.md", title="Deployments")
+    return Told(Description(said=f"It is written {form}.", more=more).markdown(), node.kind.span)
 
 
 def _of_names(snapshot: Snapshot, file: File, found: list[Occurrence]) -> Told | None:
