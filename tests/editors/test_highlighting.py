@@ -118,8 +118,8 @@ def pygments(text: str) -> None:
 def test_k52_pygments_is_linear_on_hostile_text(name: str) -> None:
     """Measured as a ratio, not in seconds: four times the text takes less than eight times the work; sixteen would be quadratic."""
     text = HOSTILE[name][:100_000] + "x\n"
-    quarter = cost(pygments, text[: len(text) // 4])
-    assert cost(pygments, text) < 8 * quarter + 0.5
+    whole = cost(pygments, text)
+    assert whole < 0.5 or whole < 8 * cost(pygments, text[: len(text) // 4]) + 0.5
 
 
 @pytest.mark.parametrize("run", ["1", "1_", "a", "A_", "a1", " "])
@@ -138,8 +138,8 @@ def test_k52_no_expression_of_the_textmate_grammar_is_slow(name: str) -> None:
     text = HOSTILE[name][:60_000].replace("\n", " ") + "x"
     for expression in expressions():
         found = re.compile(expression)
-        quarter = min(cost(found.search, text[: len(text) // 4]) for _ in range(2))
-        assert cost(found.search, text) < 8 * quarter + 0.3, expression
+        whole = cost(found.search, text)
+        assert whole < 0.3 or whole < 8 * cost(found.search, text[: len(text) // 4]) + 0.3, expression
 
 
 def expressions() -> list[str]:

@@ -227,5 +227,5 @@ def test_k52_it_is_linear_on_hostile_text(parser: Parser, name: str) -> None:
         return time.process_time() - start
 
     text = HOSTILE[name]
-    quarter = min(cost(text[: len(text) // 4]) for _ in range(3))
-    assert cost(text) < 8 * quarter + 0.5
+    whole = cost(text)
+    assert whole < 0.5 or whole < 8 * cost(text[: len(text) // 4]) + 0.5

@@ -18,9 +18,10 @@ import pytest
 
 from ael import __version__
 from tests.editors.tools import ROOT, SCRIPTS, environment, own
+from tests.external.node_tools import _locked as locked
 from tests.external.node_tools import cache
 
-pytestmark = [pytest.mark.feature("B21", "C2"), pytest.mark.xdist_group("vscode")]
+pytestmark = [pytest.mark.feature("B21", "C2"), pytest.mark.xdist_group("vscode"), pytest.mark.timeout(600)]
 
 SOURCE = ROOT / "editors" / "vscode"
 PART = "the VS Code extension"
@@ -42,13 +43,19 @@ def packages() -> Path:
     files = ("package.json", "package-lock.json", ".npmrc")
     key = hashlib.sha256((SOURCE / "package-lock.json").read_bytes()).hexdigest()[:12]
     folder = cache() / f"vscode-{key}"
-    if not folder.is_dir():
-        with tempfile.TemporaryDirectory(prefix="vscode.", dir=folder.parent, ignore_cleanup_errors=True) as made:
-            for name in files:
-                shutil.copy(SOURCE / name, made)
-            run([npm, "ci", "--loglevel=error"], Path(made))
-            Path(made).rename(folder)
+    with locked(folder):
+        if not folder.is_dir():
+            _install(npm, files, folder)
     return folder / "node_modules"
+
+
+def _install(npm: str, files: tuple[str, ...], folder: Path) -> None:
+    """Into a folder beside it first: a folder that is there is whole."""
+    with tempfile.TemporaryDirectory(prefix="vscode.", dir=folder.parent, ignore_cleanup_errors=True) as made:
+        for name in files:
+            shutil.copy(SOURCE / name, made)
+        run([npm, "ci", "--loglevel=error"], Path(made))
+        Path(made).rename(folder)
 
 
 @pytest.fixture(scope="module")
