@@ -54,7 +54,9 @@ def run(args: argparse.Namespace) -> int:
     from ael.editor.transport import serve_stdio, serve_tcp
 
     if args.tcp is None:
-        return serve_stdio(sys.stdin.buffer, sys.stdout.buffer)
+        source, target = sys.stdin.buffer, sys.stdout.buffer
+        sys.stdout = sys.stderr  # nothing but messages may go there
+        return serve_stdio(source, target)
     try:
         return serve_tcp(args.tcp)
     except OSError as error:

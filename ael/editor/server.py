@@ -11,6 +11,7 @@ import json
 import logging
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any, TypeVar
 
 from lsprotocol import converters
@@ -167,7 +168,7 @@ def _initialize(server: Server, params: lsp.InitializeParams) -> None:
     server.parent = params.process_id
     folders = params.workspace_folders or ()
     roots = [folder.uri for folder in folders] or [uri for uri in (params.root_uri,) if uri]
-    session.folders = [path_of(uri) for uri in roots]
+    session.folders = [path_of(uri) for uri in roots] or [Path(one).resolve() for one in (params.root_path,) if one]
     if isinstance(params.initialization_options, dict):
         session.settings = params.initialization_options
 

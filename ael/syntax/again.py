@@ -146,10 +146,10 @@ def _made(context: Context, piece: Piece, start: int, at: int) -> tuple[n.Declar
 
 def shift(nodes: list[Node], by: int) -> None:
     """Move nodes in their source, in place."""
-    get, put, span = _SPAN.__get__, _SPAN.__set__, Span._make
+    get, put, new = _SPAN.__get__, _SPAN.__set__, tuple.__new__
     for node in nodes:
         start, end = get(node)
-        put(node, span((start + by, end + by)))
+        put(node, new(Span, (start + by, end + by)))
         if type(node) is n.Use:
             start, end = node.module_span
-            _MODULE_SPAN.__set__(node, span((start + by, end + by)))
+            _MODULE_SPAN.__set__(node, Span(start + by, end + by))

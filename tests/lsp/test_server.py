@@ -60,6 +60,17 @@ def test_carriage_returns_and_combining_marks(served: Editor) -> None:
     served.close(uri)
 
 
+def test_a_byte_order_mark_and_tabs(served: Editor) -> None:
+    uri = served.open("untitled:bom", "\ufefffn a() -> Int {\n\t\tb\n}\nfn a() -> Int {\n\tc\n}\n")
+    found = {one["code"]: one["range"] for one in served.published(uri, 1)}
+    assert found["AEL0202"]["start"]["line"] in (1, 4)
+    assert found["AEL0201"] == at(3, 3, 4)
+    version = served.change(uri, {"range": at(0, 0, 1), "text": ""})
+    assert {one["code"] for one in served.published(uri, version)} == found.keys()
+    assert served.ask("ael/viewFileText", {"textDocument": {"uri": uri}}).startswith("fn a()")
+    served.close(uri)
+
+
 @pytest.mark.feature("B21")
 def test_every_prefix_of_a_program(served: Editor, pytestconfig: pytest.Config) -> None:
     text = (pytestconfig.rootpath / "examples" / "triage" / "main.ael").read_text(encoding="utf-8")
