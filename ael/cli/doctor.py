@@ -57,6 +57,7 @@ def _installation() -> list[tuple[str, str]]:
 
 _EXTRAS = {
     "doc": ("`ael doc`", ("markdown_it",)),
+    "lsp": ("`ael lsp`", ("pygls",)),
     "serve": ("`ael serve` and processes", ("mcp", "uvicorn")),
     "grpc": ("gRPC", ("grpc", "grpc_health", "grpc_reflection")),
     "postgres": ("PostgreSQL", ("psycopg",)),

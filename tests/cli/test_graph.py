@@ -78,17 +78,20 @@ flowchart TD
 """
 
 
+@pytest.mark.feature("C10")
 def test_as_text(ael: Ael) -> None:
     ael.write({"main.ael": OUTER})
     ended = ael("graph", "main.ael", "outer")
     assert (ended.code, ended.err, ended.out) == (0, "", TEXT)
 
 
+@pytest.mark.feature("C10")
 def test_as_mermaid(ael: Ael) -> None:
     ael.write({"main.ael": OUTER})
     assert ael("graph", "main.ael", "inner", "--format", "mermaid").out == MERMAID
 
 
+@pytest.mark.feature("C10")
 def test_as_svg_in_a_file(ael: Ael) -> None:
     ael.write({"main.ael": OUTER})
     ended = ael("graph", "main.ael", "outer", "--format", "svg", "--out", "outer.svg")
