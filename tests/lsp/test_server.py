@@ -234,6 +234,7 @@ def test_a_file_that_changes_where_the_editor_does_not_tell(served: Editor, pack
     served.close(uri)
 
 
+@pytest.mark.feature("C2")
 def test_fixes(served: Editor, pack: Path) -> None:
     body = "  let amounts = [price.amount]\n  amounts.revrse().length()\n"
     text = f"use ./prices.{{Price, twice}}\n\nfn total(price: Price) -> Int {{\n{body}}}\n"
