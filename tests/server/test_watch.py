@@ -12,13 +12,15 @@ import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
+import grpc
 import pytest
 
 from ael.cli.main import main
+from tests.ports import free_port
 from tests.programs import write
 
 MAIN = """permission world.wait
@@ -166,3 +168,26 @@ def test_an_end_lets_calls_end_and_what_cannot_be_watched_is_said(tmp_path: Path
     capsys.readouterr()
     assert main(["serve", str(tmp_path), "--mcp", "--stdio", "--watch"]) == 2
     assert "`--watch` keeps a socket" in capsys.readouterr().err
+
+
+@pytest.mark.feature("B24")
+def test_over_grpc_the_next_process_has_the_same_port(tmp_path: Path) -> None:
+    more = {"pack.ael": PACK.replace("server/connect", "server/connect, server/grpc")}
+    write(tmp_path, {**files("one"), **more})
+    port = free_port()
+
+    def call(method: str, body: bytes = b"") -> bytes:
+        with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
+            answer: bytes = channel.unary_unary(f"/shop.Nodes/{method}")(body, timeout=60)
+            return answer
+
+    with serving(tmp_path, "--connect", "--grpc", "--grpc-port", str(port)) as server, ThreadPoolExecutor(1) as threads:
+        assert b"one" in call("Quick")
+        first = threads.submit(call, "Slow", b"\x0a\x05first")
+        until((tmp_path / "first.began").exists)
+        write(tmp_path, {**files("two", "kept"), **more})
+        until(lambda: server.text.count("listening on http") == 2)
+        until(lambda: b"two" in call("Quick"))
+        (tmp_path / "first.go").touch()
+        assert b"one held" in first.result(60)
+    assert server.process.returncode == 0
