@@ -1,68 +1,66 @@
-"""Guards of the language server: places, newness, and what may be kept after an edit."""
+"""What a language server's features hold to: another name changes no meaning, others' words form nothing, half-written code has a tree."""
 
 from __future__ import annotations
 
 from tests.mutation.mutation import Mutation
 
-PLACES = "tests/lsp/test_positions.py::"
-SESSION = "tests/lsp/test_session.py::"
-AGAIN = "tests/lsp/test_again.py::"
+FEATURES = "tests/lsp_features::"
 
 MUTATIONS = (
     Mutation(
-        "K51",
-        "two units of UTF-16 for a character outside of the first plane",
-        "ael/editor/positions.py",
-        '(2 if char > "\\uffff" else 1)',
-        "1",
-        PLACES + "test_utf_16",
+        "C2",
+        "the check of the program that a rename would make",
+        "ael/editor/features/rename.py",
+        "    verify(snapshot, edits, servers)\n",
+        "    del servers\n",
+        FEATURES + "test_what_cannot_be_is_said",
     ),
     Mutation(
-        "K51",
-        "the end of a line in front of its line end",
-        "ael/editor/positions.py",
-        'text[start:end].rstrip("\\r\\n")',
-        "text[start:end]",
-        PLACES + "test_utf_16",
+        "C2",
+        "the comparison of what names mean after a rename",
+        "ael/editor/features/rename_check.py",
+        "            _same(before, collected, name, file)\n",
+        "            pass\n",
+        FEATURES + "test_what_cannot_be_is_said",
     ),
     Mutation(
-        "K51",
-        "the error for a request of an older version",
-        "ael/editor/session.py",
-        "        if self._changed.get(path, 0) > arrived:\n            raise Modified\n",
-        "        return\n",
-        SESSION + "test_an_answer_is_of_the_newest_version",
+        "C2",
+        "the refusal to rename in files of others",
+        "ael/editor/features/rename.py",
+        "    if not file.own:\n",
+        "    if not file:\n",
+        FEATURES + "test_a_file_of_others_is_not_changed",
     ),
     Mutation(
-        "K51",
-        "the end of an analysis whose program has changed",
-        "ael/editor/session.py",
-        "        def stop() -> None:\n            if active.wanted != stamp:\n                raise Superseded\n",
-        "        def stop() -> None:\n            return\n",
-        SESSION + "test_an_analysis_of_what_has_changed_is_given_up",
+        "C2",
+        "the signs that make a server's words mere text",
+        "ael/editor/features/markdown.py",
+        '    return _SPECIAL.sub(r"\\\\\\1", whole)\n',
+        "    return whole\n",
+        FEATURES + "test_text_of_others_is_escaped",
     ),
     Mutation(
-        "K51",
-        "the look at a body that was silent of a name",
-        "ael/check/again.py",
-        "        return not names.isdisjoint(unknown)\n",
-        "        return False\n",
-        AGAIN + "test_a_name_that_means_nothing_is_told_of_where_it_stands_now",
+        "C2",
+        "the moving of names with their declaration",
+        "ael/editor/features/names.py",
+        "    return found if base == start else _moved(found, start - base)\n",
+        "    return found\n",
+        FEATURES + "test_offsets_follow_a_declaration_that_moves",
     ),
     Mutation(
-        "K51",
-        "the look at bodies when something that they see has changed",
-        "ael/check/again.py",
-        "self._modules.get(checker.module.name) if usable[0] else None",
-        "self._modules.get(checker.module.name)",
-        AGAIN + "test_what_others_say_of_themselves_counts",
+        "C2",
+        "the leaving out of a line that does not parse before the cursor",
+        "ael/editor/features/cursor.py",
+        "        for start, end in made.bad:\n",
+        "        for start, end in ():\n",
+        FEATURES + "test_what_is_offered",
     ),
     Mutation(
-        "K51",
-        "the declaration behind an edit that has to be what it was",
-        "ael/syntax/relex.py",
-        "    if last < len(pieces) and not _same_end(old, pieces[last - 1], begins[last - 1] + by, part, start):\n        return None\n",
-        "",
-        AGAIN + "test_a_declaration_that_swallows_the_next",
+        "C2",
+        "the bound of a completion's items",
+        "ael/editor/features/items.py",
+        "for one in found[:MAX_ITEMS]]",
+        "for one in found]",
+        FEATURES + "test_the_answer_is_bounded_and_says_so",
     ),
 )
