@@ -75,6 +75,8 @@ class Program:
         self.encoding = encoding
         self.seen: frozenset[Path] = frozenset()
         """The files that the last analysis asked for, there or not: a change of one is a reason for another."""
+        self.missing: frozenset[Path] = frozenset()
+        """Those of them that were not there."""
         self._rechecker = Rechecker()
         self._parsers: dict[Path, Parser] = {}
         self._sources: dict[Path, tuple[Document, Source]] = {}
@@ -92,7 +94,7 @@ class Program:
             with reading(overlay):
                 return self._analyse(overlay, bag, stop)
         finally:
-            self.seen = frozenset(overlay.seen)
+            self.seen, self.missing = frozenset(overlay.seen), frozenset(overlay.missing)
 
     def _analyse(self, overlay: Overlay, bag: Counting, stop: Callable[[], None]) -> Snapshot:
         main, others = self._modules(overlay)

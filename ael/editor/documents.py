@@ -99,12 +99,13 @@ class Disk:
 
 
 class Overlay:
-    """The files at one moment: `documents` before the disk. `seen` are those that were asked for."""
+    """The files at one moment: `documents` before the disk. `seen` are those that were asked for, `missing` those that were not there."""
 
     def __init__(self, documents: Open, disk: Disk, sources: dict[Path, tuple[Document, Source]]) -> None:
         self.documents = documents
         self.disk = disk
         self.seen: set[Path] = set()
+        self.missing: set[Path] = set()
         self._sources = sources
         self._resolved: dict[Path, Path] = {}
         self._files: dict[Path, bool] = {}
@@ -140,6 +141,8 @@ class Overlay:
             found = self.resolved(path)
             self.seen.add(found)
             known = self._files[path] = found in self.documents or _guarded(path.is_file, False)
+            if not known:
+                self.missing.add(found)
         return known
 
 

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
 import logging
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
-from lsprotocol import converters
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcContentModified, JsonRpcException
 from pygls.lsp.server import LanguageServer
@@ -262,8 +260,7 @@ def _reports(server: Server, asked: Asked) -> dict[str, tuple[int | None, list[l
 
 
 def _result_id(items: Sequence[lsp.Diagnostic]) -> str:
-    plain = json.dumps(converters.get_converter().unstructure(list(items)), sort_keys=True)
-    return hashlib.sha256(plain.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+    return hashlib.sha256(repr(items).encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
 
 # --- changes of text ------------------------------------------------------------------------------------------------------

@@ -134,9 +134,16 @@ class Session:
 
     async def look(self) -> None:
         """Find out by looking which files changed on the disk, for an editor that does not tell."""
-        paths = {path for active in self._active.values() for path in active.program.seen} - self.documents.keys()
+        running = [active.program for active in self._active.values()]
+        paths = {path for program in running for path in program.seen} - self.documents.keys()
+        missing = {path for program in running for path in program.missing}
         before, self._looked = self._looked, await asyncio.to_thread(lambda: {path: state_of(path) for path in paths})
-        changed = [path for path, now in self._looked.items() if (self._disk.state(path) or before.get(path)) != now]
+        changed = []
+        for path, now in self._looked.items():
+            # What was read is as it was then; what was only looked for is as it was seen last.
+            then = self._disk.state(path) or before.get(path, None if path in missing else now)
+            if then != now:
+                changed.append(path)
         if changed:
             self._disk_changed = True
             self._touch(changed)
