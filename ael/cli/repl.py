@@ -24,7 +24,7 @@ from ael.cli.approve import FixedApprover, TerminalApprover
 from ael.cli.flags import InputError, collect
 from ael.cli.interrupt import Interrupt, caught, released
 from ael.cli.outcome import print_outcome
-from ael.cli.progress import clean
+from ael.cli.progress import Progress, clean
 from ael.cli.report import tell, use_colour
 from ael.data import replace
 from ael.diagnostics.render import render_all
@@ -63,7 +63,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Take inputs until there are no more."""
     try:
-        session = Session(approver_of=lambda deployment: _approver(deployment, args), watching=_watched)
+        events = (lambda: Progress(colour=use_colour(), verbose=True)) if sys.stderr.isatty() else None
+        session = Session(approver_of=lambda deployment: _approver(deployment, args), watching=_watched, events=events)
         session.deploy = args.deploy
         with asyncio.Runner() as runner:
             try:

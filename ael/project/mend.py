@@ -81,7 +81,8 @@ class _Over:
 
 def mend(look: Look, wanted: Wanted = safe) -> Mended:
     """Apply the wanted fixes, in memory, until there is none left."""
-    over, first = _Over(), {}
+    over = _Over()
+    first: dict[Path, Source] = {}
     mended = Mended()
     with reading(over):
         found = look()

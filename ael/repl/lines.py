@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TextIO
 
-from ael.repl.reading import is_whole
+from ael.repl.reading import MAX_INPUT, wants
 
 PROMPT, MORE = "ael> ", "...  "
+_CLOSERS = frozenset(')]}"')
 _KEPT = 2_000
 """Inputs of the history."""
 
@@ -41,7 +42,7 @@ class Lines:
 
     def next(self) -> str:
         """The next whole input. Raises `Ended` and `Interrupted`."""
-        text = ""
+        text, missing = "", "more"
         while True:
             try:
                 line = self._line(MORE if text else PROMPT)
@@ -55,7 +56,11 @@ class Lines:
             if line is None:
                 raise Ended(text)
             text = f"{text}\n{line}" if text else line
-            if is_whole(text):
+            if missing == "a closer" and not _CLOSERS.intersection(line) and len(text) <= MAX_INPUT:
+                # Nothing in this line closes what is open: the whole need not be read again.
+                continue
+            missing = wants(text)
+            if missing == "nothing" or len(text) > MAX_INPUT:
                 return text
 
     def _line(self, prompt: str) -> str | None:
@@ -67,7 +72,7 @@ class Lines:
                 return None
         if self.interactive:
             print(prompt, end="", file=self._prompts, flush=True)
-        line = self._source.readline()
+        line = self._source.readline(MAX_INPUT + 1)
         return line.rstrip("\r\n") if line else None
 
 

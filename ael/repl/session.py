@@ -25,10 +25,11 @@ from ael.project.load import Project, load_project
 from ael.project.program import Opened, load_deployment
 from ael.project.reach import direct
 from ael.repl.form import LAST, Form, Keep, form_of, function_name, mentioned, released
-from ael.repl.reading import kind_of
+from ael.repl.reading import MAX_INPUT, kind_of
 from ael.repl.text import TITLE, Chunk, assembled, chunks
 from ael.repl.value import written
 from ael.run.bindings import Options
+from ael.run.events import Event
 from ael.run.outcome import Faulted, Outcome, Value
 from ael.run.permission import Layer
 from ael.run.ports import Approver
@@ -41,8 +42,6 @@ from ael.types.reach import reachable
 from ael.types.text import show
 from ael.types.type import FunctionType, Named, Type, UnitType, Unknown
 
-MAX_INPUT = 256 * 1024
-"""Characters of one input."""
 MAX_KEPT = 1_000
 """Values that are kept; older ones are still there when newer are refused."""
 _UNKNOWN = FunctionType((Unknown(),), UnitType())
@@ -115,16 +114,19 @@ class _Files:
 
 
 class Session:
-    """`approver_of` gives whom a deployment lets be asked before what needs an approval; `watching` looks after each run."""
+    """`approver_of` gives whom a deployment lets be asked before what needs an approval; `watching` looks after each run, and what `events`
+    gives hears what happens in it."""
 
     def __init__(
         self,
         *,
         approver_of: Callable[[Deployment], Approver] | None = None,
         watching: Watching | None = None,
+        events: Callable[[], Callable[[Event], None]] | None = None,
         options: Options | None = None,
     ) -> None:
         self.approver_of = approver_of
+        self.events = events
         self.watching = watching
         self.options = options or Options()
         self.granted: set[str] = set()
@@ -348,10 +350,11 @@ class Session:
         return open_host(opened, names, approver=approver, stores=self._stores, exports=False)
 
     def _options(self, program: CheckedProgram) -> Options:
+        options = self.options if self.events is None else replace(self.options, on_event=self.events())
         if self.all_granted:
-            return self.options
+            return options
         held = {one for name in self.granted if name in program.permissions for one in program.permissions[name].includes}
-        return replace(self.options, caller_layer=Layer("this session", held | self.granted))
+        return replace(options, caller_layer=Layer("this session", held | self.granted))
 
     def _keep(self, form: Form, types: Sequence[Type], looked: Looked, outside: bool) -> Iterator[str]:
         definitions = looked.examined.collected.definitions
