@@ -14,6 +14,7 @@ from ael.durable.pinned import bound_of
 from ael.durable.planned import Plan, plans
 from ael.durable.told import open_json
 from ael.host import open_preview
+from ael.hosting.failure import HostError
 from ael.hosting.whom import options_for
 from ael.journal.durable import RunState
 from ael.project.program import Opened
@@ -100,15 +101,23 @@ async def decided(desk: Desk, crew: Crew, run: str, body: Body) -> dict[str, obj
             desk.store, asked, approved=word != "deny", by=desk.user, reason=reason, arguments=edited,
             members=desk.program.deployment.roles, now=now,
         )  # fmt: skip
+    told: dict[str, object] = {"run": run, "step": asked.step, "decision": word, "by": desk.user}
     if body.get("resume") is True and not crew.mine(run):
-        await crew.go_on(await _program(desk), run)
-    return {"run": run, "step": asked.step, "decision": word, "by": desk.user}
+        try:
+            await crew.go_on(await _program(desk), run)
+        except (Refused, HostError) as error:
+            # The decision is made, whatever becomes of the run here.
+            return {**told, "not_here": error.message, "notes": list(error.notes)}
+    return told
 
 
-async def cancelled(desk: Desk, run: str, body: Body) -> dict[str, object]:
+async def cancelled(desk: Desk, crew: Crew, run: str, body: Body) -> dict[str, object]:
     """Ask for the end of a run."""
-    if not await desk.store.cancel(run, _text(body, "reason", "") or "cancelled from outside"):
+    reason = _text(body, "reason", "") or "cancelled from outside"
+    if not await desk.store.cancel(run, reason):
         raise Refused(409, f"the run {run} has ended")
+    # One that is executed here need not wait for its next heartbeat.
+    crew.cancel(run, reason)
     return {"run": run}
 
 

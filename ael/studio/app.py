@@ -217,7 +217,12 @@ class Studio:
         spans = list(spans_of(traced.spans, 0, FIRST))
         head = head_of(traced, opened)
         told = {"way": way, "all": len(traced.spans), "spans": spans, "graphs": drawn, "now": desk.now()}
-        return {**head, **told, "here": self.crew.mine(run), "failed": self.crew.failed.get(run)}
+        return {**head, **told, "here": self.crew.mine(run), "failed": self._failed(run)}
+
+    def _failed(self, run: str) -> str | None:
+        """What went wrong with a run here, beside how it ended."""
+        found = self.crew.failed.get(run)
+        return None if found is None else self.desk.masker.text(found)
 
     async def _stream(self, asked: Request, receive: Receive, send: Send) -> None:
         seen = asked.headers.get("last-event-id", [asked.query.get("after", "-1")])[-1]
@@ -257,7 +262,7 @@ class Studio:
                     case "decide":
                         return await act.decided(desk, crew, run, body)
                     case "cancel":
-                        return await act.cancelled(desk, run, body)
+                        return await act.cancelled(desk, crew, run, body)
                     case "resume":
                         return await act.resumed(desk, crew, run, body)
                     case "fork":

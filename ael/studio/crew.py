@@ -85,6 +85,12 @@ class Crew:
         """The name under which runs of this program are held here. Raises `HostError`."""
         return await self._there(self._owner(opened))
 
+    def cancel(self, run: str, reason: str) -> None:
+        """Have a run end that is executed here, where it is."""
+        bench = self._mine.get(run)
+        if bench is not None and self._loop is not None:
+            self._loop.call_soon_threadsafe(bench.worker.cancel, run, reason)
+
     async def close(self, seconds: float) -> None:
         """Have each run come to its next effect, within its deployment's time, and give back what has not ended."""
         if self._loop is None or self._thread is None:

@@ -104,7 +104,7 @@ class Feed:
                         if lines or (row is not None and _mark(row) != told):
                             told = None if row is None else _mark(row)
                             where = None if row is None else {**row_of(row), "here": self.crew.mine(run)}
-                            more = {"run": run, "after": after, "row": where, "failed": self.crew.failed.get(run)}
+                            more = {"run": run, "after": after, "row": where, "failed": run in self.crew.failed}
                             piece += event("run", more, str(after))
                     first = False
                 except StoreError:

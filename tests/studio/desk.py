@@ -199,6 +199,30 @@ class Served:
         """What the page asks."""
         return self.raw("GET", f"{self.base}api/{path}", headers={"Cookie": self.cookie, "Sec-Fetch-Site": "same-origin"})
 
+    def events(self, run: str, seen: str | None = None) -> Iterator[tuple[str, str, Any]]:
+        """The events of the stream of a run: name, id, data. `seen`: the id of the last one that was seen."""
+        connection = http.client.HTTPConnection(self.host, timeout=60)
+        try:
+            headers = {
+                "Cookie": self.cookie,
+                "Sec-Fetch-Site": "same-origin",
+                **({} if seen is None else {"Last-Event-ID": seen}),
+            }
+            connection.request("GET", f"{self.base}api/events?run={run}", headers=headers)
+            answer = connection.getresponse()
+            assert (answer.status, answer.getheader("content-type")) == (200, "text/event-stream")
+            said: dict[str, str] = {}
+            while line := answer.readline().decode().rstrip("\n") or " ":
+                if line == " ":
+                    if "data" in said:
+                        yield said.get("event", ""), said.get("id", ""), json.loads(said["data"])
+                    said = {}
+                    continue
+                name, _, value = line.partition(": ")
+                said[name] = value
+        finally:
+            connection.close()
+
     def post(self, path: str, body: object) -> Reply:
         """What the page does."""
         headers = {"Cookie": self.cookie, "Origin": f"http://{self.host}", "Content-Type": "application/json"}

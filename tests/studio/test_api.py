@@ -187,6 +187,26 @@ def test_a_form_says_what_each_field_takes(served: Served) -> None:
     assert (fields["order_id"]["required"], fields["order_id"]["pattern"]) == (False, "^[A-Z]-[0-9]+$")
 
 
+@pytest.mark.feature("A12.15")
+def test_a_stream_goes_on_after_what_was_seen_and_holds_no_content(served: Served) -> None:
+    run = served.parked("a private matter")
+    told = []
+    for name, number, data in served.events(run):
+        told.append((name, number, data))
+        if name == "run" and data["row"]["state"] == "parked":
+            break
+    records = served.get(f"runs/{run}").json["records"]
+    assert told[-1][1] == str(records - 1)
+    assert "private" not in json.dumps(told)
+    served.decide(run, "approve")
+    served.until(run, "ended")
+    for name, number, data in served.events(run, told[-1][1]):
+        if name == "run":
+            assert int(number) > records - 1
+            assert data["row"]["ending"] == "value"
+            break
+
+
 def test_nothing_that_is_asked_for_is_there(served: Served) -> None:
     for path in ("runs/r0", "runs/r0/spans", "runs/r0/step", "diff?a=r0&b=r1", "none", "runs/x/y/z"):
         assert served.get(path).status == 404, path

@@ -138,7 +138,7 @@ def test_from_the_list_to_the_prompt_by_keyboard_alone(desk: Served, ended: str,
     assert [one["with"] for one in desk.get(f"runs/{ended}/readers").json if "turn1" in one["with"]] != []
 
 
-@pytest.mark.feature("B6", "A12.15")
+@pytest.mark.feature("B6")
 def test_a_run_of_a_worker_is_followed_and_its_approval_granted_once(tmp_path: Path, page: Opened) -> None:
     with studio(program(tmp_path / "desk")) as found, page(found.enter()) as here:
         go(here, "start")
@@ -173,7 +173,7 @@ def test_a_run_of_a_worker_is_followed_and_its_approval_granted_once(tmp_path: P
         assert found.booked() == 1
 
 
-@pytest.mark.feature("B6", "A16.5")
+@pytest.mark.feature("B6")
 def test_what_a_model_says_is_shown_as_it_says_it(desk: Served, page: Opened) -> None:
     with page(desk) as here:
         run = desk.begin("slow, please")
@@ -186,7 +186,7 @@ def test_what_a_model_says_is_shown_as_it_says_it(desk: Served, page: Opened) ->
         assert "line" in focused
 
 
-@pytest.mark.feature("B6", "K39")
+@pytest.mark.feature("B6")
 def test_hostile_content_stays_text(desk: Served, page: Opened) -> None:
     run = desk.parked(f"hostile {HOSTILE} {LONG}")
     with page(desk) as here:

@@ -14,9 +14,7 @@ from tests.studio.desk import Served, program, studio
 
 
 @pytest.mark.feature("B6")
-def test_the_address_opens_it_once_and_another_one_is_told(
-    tmp_path: object, served: Served, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_the_address_opens_it_once_and_another_one_is_told(served: Served) -> None:
     guard = Guard((told := []).append)
     first = guard.token
     cookie = guard.enter(first)
@@ -95,7 +93,7 @@ def test_every_answer_lets_nothing_in(served: Served) -> None:
     assert served.raw("GET", f"{served.base}../serve.py", headers={"Cookie": served.cookie}).status == 404
 
 
-def test_what_is_read_only_does_nothing(tmp_path: object, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_what_is_read_only_does_nothing(tmp_path_factory: pytest.TempPathFactory) -> None:
     with studio(program(tmp_path_factory.mktemp("only")), read_only=True) as found:
         found.enter()
         refused = found.post("runs", {"entry": "main.books", "input": {}})

@@ -1,7 +1,7 @@
 // What waits for a person, with everything that is needed to decide: the exact arguments, the question, what is not known.
 
 import { at, get, post } from "./api.js";
-import { facts, h, json, long, problem, say, set, time, to, when } from "./dom.js";
+import { dialog, facts, h, json, long, problem, say, set, time, to, when } from "./dom.js";
 
 export class Pending {
   // `run`: only what this run waits for; `changed` is called when something was decided.
@@ -54,7 +54,8 @@ export class Pending {
   async decide(one, body, failed, button) {
     for (const other of button?.closest("section").querySelectorAll("button") ?? []) { other.disabled = true; }
     try {
-      await post(`${at(one.run)}/decide`, { step: one.step, digest: one.digest, ...body });
+      const told = await post(`${at(one.run)}/decide`, { step: one.step, digest: one.digest, ...body });
+      if (told.not_here) { dialog("Decided; it does not go on here", problem({ message: told.not_here, notes: told.notes })); }
       say(`${one.target} ${{ approve: "approved", deny: "denied", answer: "answered" }[body.decision] ?? "settled"}`);
       this.cards.get(key(one))?.remove();
       this.cards.delete(key(one));

@@ -27,7 +27,7 @@ export function view(main, page) {
     let made = [];
     const pick = () => {
       const entry = told.entries.find((one) => one.entry === choice.value);
-      set(doc, entry.doc, entry.doc ? " " : "", "It gives ", h("code", {}, entry.gives), ".");
+      set(doc, entry.doc, entry.doc ? " " : "", "Gives ", h("code", {}, entry.gives), ".");
       made = entry.fields.map((one) => field(one, one.name));
       set(fields, made.map((one) => one.element), made.length ? null : h("p", { class: "soft" }, "It takes no input."));
       set(failed);

@@ -76,7 +76,7 @@ function content(step) {
   if (step.failed?.length) { found.push(part("Attempts that failed", step.failed.map((one) => json(one.value)))); }
   if (step.kind === "approval") { return [...found, ...approval(step)]; }
   if (step.arguments !== null) { found.push(part("Arguments", json(step.arguments))); }
-  if (step.ended !== null) { found.push(part(step.ending === "value" ? "Result" : `Ended: ${step.ending}`, shown(step.value))); } else { found.push(h("p", { class: "hint" }, `It has no answer yet: it is ${step.state}.`)); }
+  if (step.ended !== null) { found.push(part(step.ending === "value" ? "Result" : `Ended: ${step.ending}`, shown(step.value))); } else { found.push(h("p", { class: "hint" }, `No answer yet: ${step.state}.`)); }
   return found;
 }
 
@@ -115,7 +115,7 @@ function turn(step) {
   if (said && typeof said === "object" && "usage" in said) {
     found.push(part("Response", said.text ? long(said.text) : null, said.final ? shown(pretty(said.final)) : null, said.calls.map(([, name, given]) => proposed(name, given)), h("p", { class: "soft" }, `stopped: ${said.stop}`)));
   } else if (said !== null && said !== undefined) { found.push(part("Response", json(said))); }
-  else { found.push(h("p", { class: "hint" }, "It has no answer yet.")); }
+  else { found.push(h("p", { class: "hint" }, "No answer yet.")); }
   if (step.calls?.length) {
     found.push(part("Calls that it proposed", step.calls.map((one) => h("div", { class: "call" }, h("p", {}, badge(one.ending ?? one.state), " ", h("strong", {}, one.target)), one.approval ? decision(one.approval) : null, one.value === null ? null : shown(one.value)))));
   }
