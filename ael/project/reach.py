@@ -109,7 +109,7 @@ def servers_of(program: CheckedProgram, names: frozenset[str] | None) -> tuple[s
 
 def provided(program: CheckedProgram, provide: str, operation: str) -> Iterator[str]:
     """What the body of an operation calls in the `provide` of this qualified name."""
-    module, declaration = program.declarations.get(provide) or program.declarations[f"provide {provide}"]
+    module, declaration = program.declarations.get(f"provide {provide}") or program.declarations[provide]
     assert isinstance(declaration, n.ProvideDecl)
     for function in declaration.functions:
         if function.name.text == operation:

@@ -184,6 +184,16 @@ def test_a_signature_is_what_stands_before_the_body_with_its_names_as_links(read
     assert shop.item("desk").picture.startswith("<svg")
 
 
+def test_a_provider_may_have_the_name_of_its_service(read: Reader) -> None:
+    made = read(
+        "permission bank.use\n\nservice Bank {\n  send(x: Int) -> Int\n    needs bank.use\n    repeat idempotent\n}\n\n"
+        "fn twice(x: Int) -> Int { x * 2 }\n\nprovide Bank {\n  fn send(x: Int) -> Int { twice(x) }\n}\n"
+    )
+    provider = next(item for item in made.page("main").items if item.kind == "provide")
+    assert said(provider)["calls"] == ["twice"]
+    assert said(provider)["service"] == ["Bank"]
+
+
 def test_a_line_of_a_windows_file_is_one_line(read: Reader) -> None:
     made = read("/// One.\r\n///\r\n/// [f]\r\nfn f(\r\n  a: Int,\r\n) -> Int {\r\n  a\r\n}\r\n")
     item = made.item("f")

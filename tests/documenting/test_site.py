@@ -124,6 +124,15 @@ def test_every_link_of_a_packs_pages_leads_somewhere(read: Reader) -> None:
     assert "[`lookup_order`](#tool-lookup_order)" in files["main.md"]
 
 
+@pytest.mark.parametrize("folder", sorted(path.name for path in (ROOT / "examples").iterdir() if (path / "main.ael").is_file()))
+def test_the_examples_of_the_project_are_documented(folder: str) -> None:
+    documented = open_documented(ROOT / "examples" / folder, Bag())
+    assert documented is not None
+    files = files_of(*book_of(documented), "html")
+    holds(files)
+    twins_hold(files)
+
+
 @pytest.mark.feature("A17.13")
 def test_llms_txt(read: Reader) -> None:
     shop = read(SHOP)
