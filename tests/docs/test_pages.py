@@ -94,6 +94,14 @@ def refused(words: list[str]) -> str:
     return ""
 
 
+@pytest.mark.feature("C11")
+def test_the_table_of_exit_codes_has_every_command() -> None:
+    page = (DOCS / "exit-codes.md").read_text(encoding="utf-8")
+    table = page[page.index("| Command |") :]
+    assert set(re.findall(r"`ael ([a-z-]+)", table)) == set(COMMANDS)
+    assert [code for code in ("0", "1", "2", "3", "130", "143") if f"\n| {code} |" not in page] == []
+
+
 READ: dict[str, Callable[[str], object]] = {
     "json": json.loads,
     "jsonl": lambda text: [json.loads(line) for line in text.splitlines()],
