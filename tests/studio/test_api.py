@@ -297,3 +297,76 @@ def test_a_store_is_looked_into_by_its_file(tmp_path_factory: pytest.TempPathFac
     assert not (other / "runs.db").exists()
     with sqlite3.connect(file) as db:
         assert db.execute("SELECT COUNT(*) FROM ael_run").fetchone() == (1,)
+
+
+ASKS = """\
+use std/human.{ask, confirm, NoAnswer}
+
+node main() -> String fails NoAnswer
+  grants std.human.ask
+{
+  let colour = try ask("Which colour? <b>", ["red", "blue"])
+  let name = try ask("And your name?")
+  let sure = try confirm("Sure?")
+  "${name.text} likes ${colour.text}, ${sure.yes}, says ${colour.by}"
+}
+"""
+LETTER = """\
+permission letters.send
+
+tool letter(to: String(max: 20)) -> String
+  needs letters.send
+  repeat never
+  timeout 5s
+  extern "letters_of_studio_tests:send"
+
+node main(to: String(max: 20) = "ada") -> String fails Uncertain
+  grants letters.send
+{
+  try letter(to)
+}
+"""
+
+
+@pytest.mark.feature("B6")
+def test_questions_of_a_program_are_answered(tmp_path_factory: pytest.TempPathFactory) -> None:
+    files = {"main_ael": ASKS, "deploy_ael": 'runs = sqlite("runs.db")\n'}
+    with studio(program(tmp_path_factory.mktemp("asks"), **files)) as found:
+        found.enter()
+        run = found.post("runs", {"entry": "main.main", "input": {}}).json["run"]
+
+        def asked(text: str) -> None:
+            eventually(lambda: [one for one in found.get(f"inbox?run={run}").json if one["question"]["message"] == text] or None)
+
+        asked("Which colour? <b>")
+        wrong = found.decide(run, "answer", answer="green")
+        assert (wrong.status, found.decide(run, "approve").status) == (409, 409)
+        assert found.decide(run, "answer", answer="blue").status == 200
+        asked("And your name?")
+        assert found.decide(run, "answer", answer="Ada <i>").status == 200
+        asked("Sure?")
+        assert found.decide(run, "answer", answer=True).status == 200
+        found.until(run, "ended")
+        assert found.get(f"runs/{run}/step").json["outcome"]["value"] == "Ada <i> likes blue, true, says ann"
+
+
+@pytest.mark.feature("B6")
+def test_a_call_whose_outcome_nobody_knows_is_settled(tmp_path_factory: pytest.TempPathFactory) -> None:
+    files = {
+        "main_ael": LETTER,
+        "pack_ael": 'pack letters {\n  version "1.0"\n  extern "letters_of_studio_tests"\n}\n',
+        "letters_of_studio_tests_py": 'def send(to):\n    raise ConnectionError("the line is dead")\n',
+        "deploy_ael": 'runs = sqlite("runs.db", uncertain: park)\n',
+    }
+    folder = tmp_path_factory.mktemp("letters")
+    (folder / "letters_of_studio_tests.py").write_text(files.pop("letters_of_studio_tests_py"), "utf-8")
+    with studio(program(folder, **files)) as found:
+        found.enter()
+        run = found.post("runs", {"entry": "main.main", "input": {}}).json["run"]
+        found.until(run, "parked")
+        assert found.asked(run)["kind"] == "uncertain"
+        wrong = found.decide(run, "settle", result=7)
+        assert (wrong.status, "this is no result of `main.letter`" in wrong.error) == (409, True)
+        assert found.decide(run, "settle", result="L-1").status == 200
+        assert found.until(run, "ended")["ending"] == "value"
+        assert found.get(f"runs/{run}/step").json["outcome"]["value"] == "L-1"
