@@ -23,6 +23,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import sys
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
 from pathlib import Path
@@ -108,6 +109,10 @@ class Studio:
             await _json(send, 409, {"error": f"{error.code}: {error.message}", "notes": list(error.notes)})
         except (StoreError, Taken) as error:
             await _json(send, 503, {"error": str(error), "notes": []})
+        except Exception as error:
+            # A defect. What it says may quote content, so its kind is told, and no more.
+            print(f"ael studio: {method} failed: {type(error).__name__}", file=sys.stderr, flush=True)
+            await _json(send, 500, {"error": f"the studio failed ({type(error).__name__}): this is a defect of it", "notes": []})
 
     async def _answer(
         self, path: str, method: str, query: Mapping[str, str], headers: Mapping[str, list[str]], receive: Receive, send: Send

@@ -6,6 +6,8 @@ import json
 import sqlite3
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tests.studio.desk import HOSTILE, Served, eventually, program, studio
 
@@ -326,6 +328,40 @@ node main(to: String(max: 20) = "ada") -> String fails Uncertain
   try letter(to)
 }
 """
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=6,
+)
+WORDS = (
+    "decision",
+    "step",
+    "digest",
+    "reason",
+    "arguments",
+    "answer",
+    "result",
+    "at",
+    "changes",
+    "allow",
+    "entry",
+    "input",
+    "tenant",
+)
+
+
+@given(data=st.data())
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+def test_whatever_is_asked_is_answered(served: Served, data: st.DataObject) -> None:
+    runs = served.get("runs").json["rows"]
+    name = data.draw(st.sampled_from([row["run"] for row in runs[-3:]] or ["r0"]))
+    what = data.draw(st.sampled_from(["runs", *(f"runs/{name}/{word}" for word in ("decide", "cancel", "fork", "resume"))]))
+    body = data.draw(st.dictionaries(st.sampled_from(WORDS), JSON, max_size=5))
+    assert served.post(what, body).status < 500
+    path = data.draw(st.text(st.sampled_from("abr/0%_.-"), max_size=12))
+    assert served.get(f"runs/{path}").status < 500
 
 
 @pytest.mark.feature("B6")
