@@ -21,6 +21,7 @@ from ael import __version__
 from ael.editor.documents import path_of
 from ael.editor.feature import Asked, Feature, Refused
 from ael.editor.features import ACTIONS, FEATURES
+from ael.editor.language import language
 from ael.editor.protocol import Protocol
 from ael.editor.reports import Reporter, told
 from ael.editor.rewrite import FIX_ALL, IMPORTS, fixes, formatted, formatted_range
@@ -31,6 +32,8 @@ T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 VIEW_TEXT = "ael/viewFileText"
+LANGUAGE = "ael/language"
+"""Answered with the language as data, as `ael language` prints it."""
 """A request of this server's own: `{"textDocument": {"uri": …}}` gives the text that the server has, where the two sides may differ."""
 WATCHED = ("**/*.ael", "**/ael.lock", "**/*.md", "**/*.txt")
 _REQUEST_FAILED = -32803
@@ -102,6 +105,7 @@ def _register(server: Server) -> None:
             ),
         ),
         VIEW_TEXT: (_view_text, None),
+        LANGUAGE: (_language, None),
         lsp.TEXT_DOCUMENT_FORMATTING: (_formatting, None),
         lsp.TEXT_DOCUMENT_RANGE_FORMATTING: (_range_formatting, None),
         lsp.TEXT_DOCUMENT_ON_TYPE_FORMATTING: (_type_formatting, lsp.DocumentOnTypeFormattingOptions("}")),
@@ -285,6 +289,10 @@ def _view_text(server: Server, params: Any) -> str | None:
     """The text of an open document as the server has it."""
     document = server.session.documents.get(path_of(str(params.textDocument.uri)))
     return document.text if document is not None else None
+
+
+def _language(server: Server, params: Any) -> dict[str, object]:
+    return language()
 
 
 async def _formatting(server: Server, params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit] | None:

@@ -37,9 +37,7 @@ _NAME = re.compile(r"[^\0-\x1f\x7f\\:]+")
 _DEEP = Limits(string_bytes=1 << 20, entries=200_000, depth=16)
 
 
-_BROKEN = (
-    zipfile.BadZipFile, zlib.error, struct.error, NotImplementedError, RuntimeError, EOFError, ValueError, LookupError, OSError,
-)  # fmt: skip
+_BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, RuntimeError, EOFError, ValueError, LookupError, OSError)
 """What the reader of archives raises over broken ones, depending on where they are broken."""
 
 

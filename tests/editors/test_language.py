@@ -20,6 +20,7 @@ from ael.syntax.tables import RESERVED, SOFT
 from ael.syntax.tree import Node, walk
 from editors.generate import generated
 from tests.external.node_tools import node, npm_packages
+from tests.lsp.client import Editor
 from tests.programs import brief, open_files
 
 pytestmark = pytest.mark.feature("A17.2")
@@ -112,3 +113,13 @@ def test_a_tree_has_the_forms_and_fields_that_are_told() -> None:
     text = (ROOT / "examples/support/main.ael").read_text(encoding="utf-8")
     for one in walk(parse_module(Source("main.ael", text), Bag())):
         assert [field["name"] for field in found["tree"][type(one).__name__]] == [f for f in one.__match_args__ if f != "span"]
+
+
+def test_the_language_server_answers_with_it() -> None:
+    editor = Editor()
+    try:
+        editor.start()
+        assert editor.ask("ael/language", {}) == language()
+        assert editor.stop() == 0
+    finally:
+        editor.kill()

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from ael import __version__
+from ael.diagnostics.codes import TITLES
 from tests.editors.tools import ROOT, SCRIPTS, environment, own
 from tests.external.node_tools import _locked as locked
 from tests.external.node_tools import cache
@@ -216,6 +217,8 @@ def test_the_commands_run_what_is_at_the_cursor(start: Start, tmp_path: Path) ->
     assert [ael, "check"] in editor.do("tasks")
     assert editor.do("command", name="ael.studio")["executed"] == [["task", ael, "studio", "$ael"]]
     assert editor.do("command", name="ael.explain", args=["AEL0101"])["executed"][0][0] == "markdown.showPreview"
+    picked = editor.do("command", name="ael.explain", typed="AEL0203")
+    assert (picked["shown"][0], picked["executed"][0][0]) == (["pick", len(TITLES)], "markdown.showPreview")
 
 
 def test_the_problem_matcher_reads_what_the_check_prints(tmp_path: Path) -> None:

@@ -133,6 +133,7 @@ const vscode = rest({
     showWarningMessage: async (text) => { shown.push(["warning", text]); },
     showInformationMessage: async (text) => { shown.push(["information", text]); },
     showInputBox: async () => answer,
+    showQuickPick: async (items) => { shown.push(["pick", items.length]); return items.find((one) => one.label === answer); },
     showTextDocument: async (one) => { shown.push(["document", one.text]); },
     onDidChangeActiveTextEditor: events.editor.event,
     tabGroups: { all: [], onDidChangeTabs: () => new Disposable(), onDidChangeTabGroups: () => new Disposable() },

@@ -19,7 +19,7 @@ export function register(server: Server): vscode.Disposable[] {
     command("ael.run", (uri?: vscode.Uri, name?: string) => run(uri, name)),
     command("ael.test", (uri?: vscode.Uri, title?: string) => test(uri, title)),
     command("ael.graph", (uri?: vscode.Uri, name?: string) => graph(uri, name)),
-    command("ael.explain", (code?: string) => explain(code)),
+    command("ael.explain", (code?: string) => explain(server, code)),
     command("ael.studio", () => studio()),
   ];
 }
@@ -61,13 +61,24 @@ async function graph(uri?: vscode.Uri, given?: string): Promise<void> {
   ].join("\n");
 }
 
-async function explain(given?: string): Promise<void> {
-  const code = given ?? codeAtCursor() ?? (await vscode.window.showInputBox({ title: "Explain a diagnostic code", placeHolder: "AEL0203" }));
+async function explain(server: Server, given?: string): Promise<void> {
+  const code = given ?? codeAtCursor() ?? (await chosenCode(server));
   const page = code && (await ask(["explain", code.trim()], undefined));
   if (page) {
     const document = await vscode.workspace.openTextDocument({ language: "markdown", content: page });
     await vscode.commands.executeCommand("markdown.showPreview", document.uri);
   }
+}
+
+/** A code that the user picks from those of this version; where the server does not tell them, one that is typed. */
+async function chosenCode(server: Server): Promise<string | undefined> {
+  const title = "Explain a diagnostic code";
+  const known = await server.language();
+  if (known === undefined) {
+    return vscode.window.showInputBox({ title, placeHolder: "AEL0203" });
+  }
+  const items = known.diagnostics.map((one) => ({ label: one.code, description: one.title, detail: one.area }));
+  return (await vscode.window.showQuickPick(items, { title, matchOnDescription: true }))?.label;
 }
 
 async function studio(): Promise<void> {

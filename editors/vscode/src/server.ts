@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 import { LanguageClient, RevealOutputChannelOn, State, type LanguageClientOptions, type ServerOptions } from "vscode-languageclient/node";
 
 import { find, type Found } from "./find";
+import type { Language } from "./language";
 
 const INSTALL = "How to Install";
 const SET = "Set the Path";
@@ -41,6 +42,16 @@ export class Server implements vscode.Disposable {
 
   stop(): Promise<void> {
     return this.next(() => this.end());
+  }
+
+  /** The language as data; undefined where no server runs, or one that is older. */
+  async language(): Promise<Language | undefined> {
+    try {
+      return await this.client?.sendRequest<Language>("ael/language", {});
+    } catch (error) {
+      this.output.warn(String(error));
+      return undefined;
+    }
   }
 
   dispose(): void {
