@@ -18,7 +18,7 @@ from ael.project.pack import FILE as PACK_FILE
 from ael.project.pack import find_root, report_unreadable
 from ael.project.part import Summary, affected, stand_in, summary
 from ael.project.shipped import shipped
-from ael.source import SourceError, read
+from ael.source import SourceError, is_file, read
 from ael.syntax.parse import parse_deployment, parse_module
 from ael.types.pin import Pins
 
@@ -62,7 +62,7 @@ def check(project: Project, bag: Bag) -> CheckedProgram | None:
 def load_deployment(project: Project, program: CheckedProgram, name: str | None, bag: Bag) -> Deployment | None:
     """The deployment `name` (`deploy.NAME.ael`), or `deploy.ael`, or the default where there is no such file."""
     file = project.root / ("deploy.ael" if name is None else f"deploy.{name}.ael")
-    if not file.is_file():
+    if not is_file(file):
         if name is None:
             return bind_without(program, project.root, bag)
         report_unreadable(SourceError(shown(file), f"there is no deployment `{name}`"), bag)
