@@ -1,8 +1,9 @@
-"""Describe what a program serves to others: as a typed client in Python or TypeScript, as OpenAPI 3.1, as a `.proto`, or as JSON Schema.
+"""Describe what a program serves to others: as a typed client in Python or TypeScript, OpenAPI 3.1, a `.proto`, JSON Schema or MCP tools.
 
     ael export python > desk_client.py
     ael export typescript > desk.ts
     ael export openapi > openapi.json
+    ael export mcp > tools.json
     ael export proto examples/served --only Orders
     ael export proto --wire grpc > desk.proto
 
@@ -22,7 +23,7 @@ from pathlib import Path
 from ael.cli.opening import opened_or_told
 from ael.cli.report import tell
 
-FORMS = ("openapi", "proto", "json-schema", "python", "typescript")
+FORMS = ("openapi", "proto", "json-schema", "mcp", "python", "typescript")
 WIRES = ("connect", "grpc")
 INTEGERS = ("number", "bigint")
 
@@ -65,6 +66,10 @@ def run(args: argparse.Namespace) -> int:
     # Loaded here: no other command needs what describes a server.
     host_error = import_module("ael.host").HostError
     try:
+        if args.form == "mcp":
+            exposure = import_module("ael.server.exposure")
+            print(json.dumps({"tools": exposure.listing(exposure.expose(opened, args.only))}, ensure_ascii=False, indent=2))
+            return 0
         contract = import_module("ael.server.methods").contract(opened, args.only)
     except host_error as error:
         tell(error.code, error.message, *error.notes)

@@ -14,6 +14,7 @@ from google.protobuf import descriptor_pb2, descriptor_pool, json_format, messag
 from grpc_tools import protoc
 
 from ael.cli.main import main
+from ael.server.exposure import expose, listing
 from tests.transports.places import opened_in, serving
 from tests.transports.programs import ECHO, SHOP, VALUES
 from tests.transports.test_protocol import post
@@ -138,3 +139,14 @@ def test_a_proto_for_grpc(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     opened_in(tmp_path, SHOP, 'serve = [caught]\nserve Orders as "warehouse.Orders"\n')
     assert main(["export", "proto", str(tmp_path), "--wire", "grpc"]) == 2
     assert "one file describes one package" in capsys.readouterr().err
+
+
+@pytest.mark.feature("A10.1")
+def test_what_is_exported_for_mcp_is_what_a_server_lists(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    opened = opened_in(tmp_path, SHOP.replace("node get(", "pub node get("), "")
+    found = json.loads(exported("mcp", tmp_path, capsys))
+    assert found == {"tools": listing(expose(opened))}
+    assert [tool["name"] for tool in found["tools"]] == ["get"]
+    assert [tool["name"] for tool in json.loads(exported("mcp", tmp_path, capsys, "--only", "pay"))["tools"]] == ["pay"]
+    assert main(["export", "mcp", str(tmp_path), "--only", "nobody"]) == 2
+    assert "AEL0871" in capsys.readouterr().err
