@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -155,9 +154,7 @@ def test_bash(tmp_path: Path) -> None:
 
 
 def test_zsh(tmp_path: Path) -> None:
-    zsh = shutil.which("zsh")
-    if zsh is None:
-        pytest.skip("not run: completion in zsh, because there is no `zsh` on the PATH")
+    zsh = system("zsh", "completion in zsh")
     (tmp_path / "main.ael").write_text('test "one: two" {\n  assert true\n}\n', encoding="utf-8")
 
     def offered(line: str) -> list[str]:
@@ -178,9 +175,7 @@ def test_zsh(tmp_path: Path) -> None:
 
 
 def test_fish(tmp_path: Path) -> None:
-    fish = shutil.which("fish")
-    if fish is None:
-        pytest.skip("not run: completion in fish, because there is no `fish` on the PATH")
+    fish = system("fish", "completion in fish")
     (tmp_path / "main.ael").write_text('test "one two" {\n  assert true\n}\n', encoding="utf-8")
 
     def offered(line: str) -> list[str]:
