@@ -26,7 +26,7 @@ def usual(printed: str) -> str:
 
 
 @pytest.mark.timeout(1800)
-@pytest.mark.feature("A9.2", "C9", "D2", "D4")
+@pytest.mark.feature("A9.2", "C9", "D4")
 def test_the_tutorial_is_right_as_it_is_written(tmp_path: Path) -> None:
     text = PAGE.read_text(encoding="utf-8")
     for port in PORTS:
