@@ -24,6 +24,8 @@ PATROL = 30.0
 """Seconds between looks for runs that nobody can take, that are dead, or that ended long ago."""
 BOUNCE = 20.0
 """Seconds for which a run that keeps other bindings is left to the workers that have them."""
+_CHANCE = random.Random()
+"""Its own, as whoever embeds a worker may have seeded the one that all share."""
 STORE = "AEL0904"
 STUCK = "AEL0909"
 STOPS = "the worker stops"
@@ -271,7 +273,7 @@ class Worker:
         while True:
             with suppress(StoreError):
                 await self.look()
-            await asyncio.sleep(PATROL * (1 + random.random()))
+            await asyncio.sleep(PATROL * (1 + _CHANCE.random()))
 
     async def look(self, *, at_once: bool = False) -> None:
         """One round of the patrol. A run counts as one that nobody takes when it was ready at the last look already, or `at_once`."""
@@ -299,6 +301,6 @@ class Worker:
     async def _pause(self) -> None:
         """Until a slot may be free, something may be ready, or the worker stops."""
         waiting = [asyncio.ensure_future(self._stop.wait()), asyncio.ensure_future(self._woken.wait())]
-        await asyncio.wait([*waiting, *self._tasks], timeout=IDLE * (1 + random.random()), return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait([*waiting, *self._tasks], timeout=IDLE * (1 + _CHANCE.random()), return_when=asyncio.FIRST_COMPLETED)
         for one in waiting:
             one.cancel()

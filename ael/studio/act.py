@@ -20,6 +20,7 @@ from ael.journal.durable import RunState
 from ael.project.program import Opened
 from ael.run.entry import decoded
 from ael.run.human import ANSWER
+from ael.run.masker import MASK
 from ael.studio.crew import Crew
 from ael.studio.desk import Desk
 from ael.studio.form import problems_of
@@ -44,6 +45,7 @@ async def inbox(desk: Desk, crew: Crew, run: str | None) -> list[dict[str, objec
         found = open_in(row, await desk.store.entries(run), limit) if row.state is RunState.PARKED else []
     for name in dict.fromkeys(one.run for one in found):
         await desk.note(name, "ael studio: approvals")
+    await desk.program.now()
     now, roles = desk.now(), desk.program.deployment.roles
     return [
         {
@@ -76,6 +78,8 @@ async def decided(desk: Desk, crew: Crew, run: str, body: Body) -> dict[str, obj
     if word not in ("approve", "deny", "answer", "settle", "failed"):
         raise Refused(400, "a decision is `approve`, `deny`, `answer`, `settle` or `failed`")
     kind = "uncertain" if word in ("settle", "failed") else "approval"
+    # Who may decide is read as it is now: somebody may have been taken off the list since the page was opened.
+    await desk.program.now()
     asked = await find(desk.store, run, step, "uncertain" if kind == "uncertain" else "approval", desk.runs.approval)
     if _text(body, "digest") != asked.entry.digest:
         raise Refused(409, "what the run waits for has changed since it was shown", "look at it again")
@@ -96,6 +100,12 @@ async def decided(desk: Desk, crew: Crew, run: str, body: Body) -> dict[str, obj
         elif edited is not None:
             if word == "deny":
                 raise Refused(400, "a no takes no arguments")
+            if MASK in str(edited) and desk.masker.value(asked.arguments) != asked.arguments:
+                raise Refused(
+                    409,
+                    f"a secret is shown as `{MASK}` in these arguments, and would be sent as that",
+                    "approve them as they are",
+                )
             fits(await _program(desk), asked, edited)
         await decide(
             desk.store, asked, approved=word != "deny", by=desk.user, reason=reason, arguments=edited,

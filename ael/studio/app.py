@@ -55,6 +55,7 @@ BODY_SECONDS = 20.0
 FIRST, PAGE = 400, 4_000
 """Lines of a timeline that come with a run, and in one piece later."""
 _MOST_RUNS = 5_000
+_FIELDS = 50
 _FILES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
 _WAIT_SLOW = 20.0
 Scope = Mapping[str, Any]
@@ -90,11 +91,8 @@ class Studio:
         for name, value in scope["headers"]:
             headers.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1").strip())
         path, method = str(scope["path"]), str(scope["method"])
-        query = {
-            name: values[-1] for name, values in parse_qs(scope["query_string"].decode("latin-1"), max_num_fields=50).items()
-        }
         try:
-            await self._answer(path, method, query, headers, receive, send)
+            await self._answer(path, method, _query(scope["query_string"]), headers, receive, send)
         except Refused as refused:
             await _json(send, refused.status, {"error": refused.message, "notes": list(refused.notes), **refused.more})
         except DecideError as error:
@@ -231,7 +229,7 @@ class Studio:
 
     async def _stream(self, asked: Request, receive: Receive, send: Send) -> None:
         seen = asked.headers.get("last-event-id", [asked.query.get("after", "-1")])[-1]
-        after = int(seen) if seen.lstrip("-").isdecimal() and len(seen) < 12 else -1
+        after = int(seen) if seen.isdecimal() and len(seen) < 12 else -1
         pieces = self.feed.pieces(asked.query.get("run"), after)
         first = await anext(pieces)
         head = [(b"content-type", b"text/event-stream"), (b"x-accel-buffering", b"no")]
@@ -295,6 +293,14 @@ def _files() -> dict[str, tuple[str, bytes, bytes]]:
         data = file.read_bytes()
         found[file.name] = (kind, data, gzip.compress(data))
     return found
+
+
+def _query(text: bytes) -> Mapping[str, str]:
+    try:
+        found = parse_qs(text.decode("latin-1"), max_num_fields=_FIELDS)
+    except ValueError:
+        raise Refused(400, f"a question has at most {_FIELDS} parts") from None
+    return {name: values[-1] for name, values in found.items()}
 
 
 def _number(text: str) -> int:

@@ -14,12 +14,12 @@ from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from ael.data import dataclass, field, replace
 from ael.durable.change import rebound
 from ael.durable.execute import Execution, execution_of, options_of
-from ael.durable.fork import fork_of
+from ael.durable.fork import Fork, fork_of
 from ael.durable.pinned import accept
 from ael.durable.worker import Worker
 from ael.host import Host, open_host
@@ -41,12 +41,21 @@ R = TypeVar("R")
 
 @dataclass(eq=False)
 class _Bench:
-    """A program, bound in one way, with what executes its runs."""
+    """A program (`opened`), bound in one way, with what executes its runs."""
 
+    opened: Opened
     host: Host
     execution: Execution
     worker: Worker
     work: asyncio.Future[None]
+    used: float = 0.0
+    """When it was asked for last (seconds of the event loop)."""
+
+    async def close(self) -> None:
+        """Have its runs come to their next effect, and give up what it has open."""
+        self.worker.stop()
+        await asyncio.gather(self.work, return_exceptions=True)
+        await self.host.close()
 
 
 @dataclass(eq=False)
@@ -56,12 +65,15 @@ class Crew:
     said: Callable[[str, str, str], None]
     failed: OrderedDict[str, str] = field(default_factory=OrderedDict)
     """What went wrong with runs here, beside how they ended."""
-    _benches: dict[tuple[str, str], _Bench] = field(default_factory=dict)
+    _benches: dict[tuple[int, str], _Bench] = field(default_factory=dict)
     _mine: dict[str, _Bench] = field(default_factory=dict)
     _texts: dict[str, tuple[str, str]] = field(default_factory=dict)
     _loop: asyncio.AbstractEventLoop | None = None
     _thread: threading.Thread | None = None
     _looking: Future[None] | None = None
+    _newest: Opened | None = None
+    keep: ClassVar[float] = 60.0
+    """Seconds for which what an earlier state of the program has open is kept."""
 
     def mine(self, run: str) -> bool:
         """Whether a run is executed here, or goes on here when it can."""
@@ -113,12 +125,15 @@ class Crew:
 
     # --- in the thread ----------------------------------------------------------------------------------------------------
 
-    def _bench(self, opened: Opened, key: str = "") -> _Bench:
-        """Raises `HostError`."""
-        where = (f"{id(opened):x}", key)
+    def _bench(self, opened: Opened, fork: Fork | None = None) -> _Bench:
+        """The one of a program; with the models and settings of a fork, where it has others. Raises `HostError`."""
+        other = fork is not None and bool(fork.models or fork.settings)
+        # A bench holds its program, so no other one has the same number.
+        where = (id(opened), f"{fork.models} {fork.settings}" if fork is not None and other else "")
         found = self._benches.get(where)
         if found is None:
-            host = open_host(opened, durable=True)
+            bound = rebound(opened, fork.models, fork.settings) if fork is not None and other else opened
+            host = open_host(bound, durable=True)
             for warning in host.warnings:
                 print(f"ael studio: warning: {warning}", file=sys.stderr)
             execution = execution_of(host)
@@ -131,7 +146,8 @@ class Crew:
                 options=lambda held: replace(options_of(held.pinned), on_event=self._hear),
                 claims=False,
             )
-            found = self._benches[where] = _Bench(host, execution, worker, asyncio.ensure_future(worker.work()))
+            found = self._benches[where] = _Bench(opened, host, execution, worker, asyncio.ensure_future(worker.work()))
+        self._newest, found.used = opened, asyncio.get_running_loop().time()
         return found
 
     async def _owner(self, opened: Opened) -> str:
@@ -176,9 +192,9 @@ class Crew:
         bench = self._bench(opened)
         given = await bench.execution.store.given(run)
         fork = None if given is None else fork_of(given[1])
-        if fork is None or not (fork.models or fork.settings):
+        other = self._bench(opened, fork)
+        if other is bench:
             return bench
-        other = self._bench(rebound(opened, fork.models, fork.settings), f"{fork.models} {fork.settings}")
         other.execution = replace(other.execution, owner=bench.execution.owner)
         other.worker.executions = {other.host.unit.digest: other.execution}
         return other
@@ -191,6 +207,7 @@ class Crew:
         """Go on with what can go on: decided by whomever, or its time has come."""
         while True:
             await asyncio.sleep(LOOK)
+            await self._clear()
             for run, bench in list(self._mine.items()):
                 if run in bench.worker.running:
                     continue
@@ -205,6 +222,19 @@ class Crew:
                         bench.worker.take(held)
                 except StoreError as error:
                     _warn("AEL0904", str(error))
+
+    async def _clear(self) -> None:
+        """Close what earlier states of the program have open (servers, stores), once none of their runs is here any more."""
+        now, busy = asyncio.get_running_loop().time(), {id(bench) for bench in self._mine.values()}
+        for where, bench in list(self._benches.items()):
+            if (
+                bench.opened is not self._newest
+                and now - bench.used > self.keep
+                and id(bench) not in busy
+                and not bench.worker.running
+            ):
+                del self._benches[where]
+                await bench.close()
 
     def _hear(self, event: Event) -> None:
         match event:
@@ -231,11 +261,7 @@ class Crew:
     async def _close(self) -> None:
         if self._looking is not None:
             self._looking.cancel()
-        for bench in self._benches.values():
-            bench.worker.stop()
-        await asyncio.gather(*(bench.work for bench in self._benches.values()), return_exceptions=True)
-        for bench in self._benches.values():
-            await bench.host.close()
+        await asyncio.gather(*(bench.close() for bench in self._benches.values()))
 
 
 def _warn(code: str, sentence: str) -> None:

@@ -27,7 +27,7 @@ _REMEMBERED = 8
 _READINGS = 10_000
 _K = TypeVar("_K")
 _T = TypeVar("_T")
-Version = tuple[str, str, int, int, str]
+Version = tuple[str, str, int, int, int]
 """What is made of a run: which, where it is, how far it came, and by which program."""
 
 
@@ -106,13 +106,13 @@ class Desk:
         if (known := self._traces.get((run, way))) is not None and row.state is not RunState.RUNNING:
             made = known[1]
             # A look for one more record instead of reading all of them.
-            same = (run, row.state.value, row.epoch, made.records, _mark(opened))
+            same = (run, row.state.value, row.epoch, made.records, self.program.version)
             if known[0] == same and not await self.store.lines(run, made.records - 1, 1):
                 self._traces.move_to_end((run, way))
                 return made
         entries, given = await self.store.entries(run), await self.store.given(run)
         input, pinned = given if given is not None else (None, {})
-        version = (run, row.state.value, row.epoch, len(entries), _mark(opened))
+        version = (run, row.state.value, row.epoch, len(entries), self.program.version)
 
         def make() -> Traced:
             spans: Sequence[Span] = ()
@@ -132,7 +132,7 @@ class Desk:
         """What the models of a run were asked, by step, and why not all of it is there."""
         row = seen.raw_row
         opened = await self.program.now()
-        version = (row.header.run, row.state.value, row.epoch, len(seen.raw), _mark(opened))
+        version = (row.header.run, row.state.value, row.epoch, len(seen.raw), self.program.version)
         # What was forgotten is not remembered here either.
         known = self._requests.get(version) if isinstance(seen.input, dict) else None
         if known is None:
@@ -141,10 +141,6 @@ class Desk:
                 known = await asyncio.to_thread(lambda: asyncio.run(asked(opened, row, seen.input, seen.pinned, entries)))
             _remember(self._requests, version, known)
         return known
-
-
-def _mark(opened: object) -> str:
-    return f"{id(opened):x}"
 
 
 def _remember(known: OrderedDict[_K, _T], version: _K, made: _T) -> None:

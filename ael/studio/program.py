@@ -31,6 +31,8 @@ class Program:
         self.masker = Masker(())
         self.opened: Opened | None = None
         self.problems: Sequence[str] = ()
+        self.version = 0
+        """How often it was opened: what was made of an earlier one is not of this one."""
         self._deploy = deploy
         self._store = store
         self._watched = Watched([path])
@@ -59,6 +61,7 @@ class Program:
         return self.opened
 
     def _open(self) -> None:
+        self.version += 1
         bag = Bag()
         found = open_program(self.path, bag, deploy=self._deploy)
         told = [one for one in bag.sorted() if one.severity.value == "error"]
