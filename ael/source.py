@@ -8,6 +8,7 @@ two integers and nothing else.
 from __future__ import annotations
 
 import re
+import stat
 from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -127,7 +128,13 @@ def read_disk(path: Path, name: str | None = None) -> Source:
     """As `read`, from the disk."""
     shown = name or str(path)
     try:
-        data = path.read_bytes()
+        mode = path.stat().st_mode
+        # A folder of somebody else's may hold a pipe that never ends, or a link to a device: they are not opened. What the shell hands
+        # over (`/dev/stdin`, `<(…)`) was meant.
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)) and path.parts[:2] != ("/", "dev"):
+            raise SourceError(shown, "not a regular file")
+        with path.open("rb") as file:
+            data = file.read(MAX_SOURCE_BYTES + 1)
     except OSError as error:
         raise SourceError(shown, (error.strerror or "cannot be read").lower()) from None
     return decode(data, shown, path)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -53,7 +54,11 @@ def read_lock(path: Path, shown: str, bag: Bag) -> Pins:
 def read_whole(path: Path, shown: str, bag: Bag) -> tuple[Source | None, dict[str, object]]:
     """The parts of the lock at `path`, with its text. The text is None where there is no lock, or one that is reported (AEL1201)."""
     try:
-        if path.stat().st_size > MAX_BYTES:
+        status = path.stat()
+        if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
+            _report(bag, Source(shown, "", path), Span(0, 0), f"`{shown}` cannot be read: not a regular file")
+            return None, {}
+        if status.st_size > MAX_BYTES:
             _report(bag, Source(shown, "", path), Span(0, 0), f"`{shown}` has more than {MAX_BYTES:,} bytes")
             return None, {}
         data = path.read_bytes()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
 from ael.diagnostics.diagnostic import Bag
-from ael.source import decode
+from ael.project.lock import read_lock
+from ael.source import MAX_SOURCE_BYTES, SourceError, decode, read
 from ael.syntax import nodes as n
 from ael.syntax.parse import parse_module
 from ael.syntax.tree import same
@@ -200,3 +203,19 @@ def test_lines_count_again_in_a_block_inside_parentheses() -> None:
     assert isinstance(function, n.Lambda)
     assert isinstance(function.body, n.Block)
     assert len(function.body.statements) == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no such files on this system")
+def test_what_is_no_regular_file_is_not_opened(tmp_path: Path) -> None:
+    # A pipe that nobody writes into would be waited for, a device read without an end: a folder from somewhere may hold both.
+    os.mkfifo(tmp_path / "pipe.ael")
+    (tmp_path / "zero.ael").symlink_to("/dev/zero")
+    (tmp_path / "ael.lock").symlink_to("/dev/zero")
+    for name in ("pipe.ael", "zero.ael"):
+        with pytest.raises(SourceError, match="not a regular file"):
+            read(tmp_path / name)
+    read_lock(tmp_path / "ael.lock", "ael.lock", bag := Bag())
+    assert [one.message for one in bag.sorted()] == ["`ael.lock` cannot be read: not a regular file"]
+    (tmp_path / "large.ael").write_bytes(b"\n" * (MAX_SOURCE_BYTES + 1))
+    with pytest.raises(SourceError, match="larger than"):
+        read(tmp_path / "large.ael")
