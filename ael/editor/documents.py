@@ -42,7 +42,10 @@ Open: TypeAlias = Mapping[Path, Document]
 
 def path_of(uri: str) -> Path:
     """The file that a URI names, resolved. One that is in no file system is given a path that no file has."""
-    parts = urlsplit(uri)
+    try:
+        parts = urlsplit(uri)
+    except ValueError:  # `file://[`: what stands where the machine would is the name of none
+        return Path("/nowhere:") / f"{quote(uri, safe='')}.ael"
     if parts.scheme == "file":
         path = url2pathname(parts.path)
         if parts.netloc and parts.netloc != "localhost":

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from lsprotocol import types as lsp
-from pygls.exceptions import JsonRpcContentModified, JsonRpcException
+from pygls.exceptions import JsonRpcContentModified, JsonRpcException, JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
 
 from ael import __version__
@@ -287,7 +287,10 @@ async def _code_action(server: Server, params: lsp.CodeActionParams) -> list[lsp
 
 def _view_text(server: Server, params: Any) -> str | None:
     """The text of an open document as the server has it."""
-    document = server.session.documents.get(path_of(str(params.textDocument.uri)))
+    uri = getattr(getattr(params, "textDocument", None), "uri", None)
+    if not isinstance(uri, str):
+        raise JsonRpcInvalidParams("the request names no document")
+    document = server.session.documents.get(path_of(uri))
     return document.text if document is not None else None
 
 

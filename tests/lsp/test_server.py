@@ -71,6 +71,21 @@ def test_a_byte_order_mark_and_tabs(served: Editor) -> None:
     served.close(uri)
 
 
+@pytest.mark.parametrize("uri", ["file://[", "http://[::1", "file://[x]/a.ael", "::::"])
+def test_an_address_that_is_none_is_a_document_all_the_same(served: Editor, uri: str) -> None:
+    served.open(uri, "fn a() -> Int {\n  b\n}\n")
+    assert served.ask("ael/viewFileText", {"textDocument": {"uri": uri}}).startswith("fn a()")
+    assert served.ask("textDocument/hover", {"textDocument": {"uri": uri}, "position": {"line": 0, "character": 3}}) is not None
+    served.close(uri)
+
+
+@pytest.mark.parametrize("params", [None, {"textDocument": 5}, {"textDocument": {"uri": 5}}, []])
+def test_a_request_that_names_no_document_says_so(served: Editor, params: Any) -> None:
+    with pytest.raises(Failed) as failed:
+        served.ask("ael/viewFileText", params)
+    assert failed.value.code == CODES["parameters"]
+
+
 @pytest.mark.feature("B21")
 def test_every_prefix_of_a_program(served: Editor, pytestconfig: pytest.Config) -> None:
     text = (pytestconfig.rootpath / "examples" / "triage" / "main.ael").read_text(encoding="utf-8")
