@@ -70,7 +70,7 @@ interface AelAnswer { readonly run: string; readonly result?: unknown; readonly 
 const MAX_ANSWER = 16 * 1024 * 1024;
 const MAX_STREAM = 64 * 1024 * 1024;
 const GRACE = 1_000;
-const NOTHING_SENT = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "UND_ERR_CONNECT_TIMEOUT"]);
+const NOTHING_SENT = new Set(["connect", "getaddrinfo"]);
 const REFUSED: { readonly [code: string]: string } = {
   invalid_argument: "BadArguments", out_of_range: "BadArguments", permission_denied: "Denied", unauthenticated: "Denied",
   unimplemented: "Unavailable", not_found: "ToolFailed", already_exists: "ToolFailed", failed_precondition: "ToolFailed",
@@ -78,7 +78,10 @@ const REFUSED: { readonly [code: string]: string } = {
 };
 const CODES: { readonly [status: number]: string } = {
   401: "unauthenticated", 403: "permission_denied", 404: "unimplemented", 413: "invalid_argument", 415: "unimplemented", 429: "resource_exhausted",
+  502: "unavailable", 503: "unavailable", 504: "unavailable",
 };
+/** `setTimeout` takes no longer time: it would fire at once. */
+const LONGEST = 2 ** 31 - 1;
 
 class AelWrong extends Error {}
 
@@ -95,6 +98,8 @@ class AelCaller {
     if (at.username !== "" || at.password !== "" || at.search !== "" || at.hash !== "") {
       throw new TypeError("the address of a server has no user, no query and no fragment");
     }
+    // What `fetch` would say of these names the token.
+    if (options.token !== undefined && !/^[!-~]+$/.test(options.token)) throw new TypeError("a token is visible ASCII characters without blanks");
     this.#origin = at.origin + at.pathname.replace(/\/+$/, "");
     this.#options = options;
   }
@@ -103,7 +108,10 @@ class AelCaller {
   async call(method: AelMethod, given: unknown, options: CallOptions): Promise<never> {
     const key = options.key ?? crypto.randomUUID();
     if (!/^[!-~]{1,512}$/.test(key)) throw new TypeError("a key has at most 512 visible ASCII characters");
-    const until = Date.now() + (options.timeout ?? this.#options.timeout ?? 300_000);
+    if (options.traceParent !== undefined && !/^[!-~]{1,512}$/.test(options.traceParent)) throw new TypeError("this is no `traceparent`");
+    const time = options.timeout ?? this.#options.timeout ?? 300_000;
+    if (Number.isNaN(time)) throw new TypeError("a timeout is a number of milliseconds");
+    const until = Date.now() + Math.min(time, LONGEST - GRACE);
     const body = written(given);
     for (let attempt = 1; ; attempt++) {
       const answer = await this.#once(method, body, key, until, options);
@@ -111,7 +119,7 @@ class AelCaller {
       if (answer.again === undefined || attempt >= (this.#options.attempts ?? 3) || Date.now() + wait >= until || options.signal?.aborted === true) {
         return ended(method, key, answer) as never;
       }
-      await new Promise((done) => setTimeout(done, wait));
+      await slept(wait, options.signal);
     }
   }
 
@@ -130,10 +138,12 @@ class AelCaller {
     if (this.#options.token !== undefined) headers["authorization"] = `Bearer ${this.#options.token}`;
     if (options.traceParent !== undefined) headers["traceparent"] = options.traceParent;
     let sent = true;
+    let answered = false;
     try {
       if (stop.signal.aborted) sent = false;
       const send = this.#options.fetch ?? fetch;
       const response = await send(this.#origin + method.path, { method: "POST", headers, body, signal: stop.signal, redirect: "error", credentials: "omit" });
+      answered = true;
       const kind = (response.headers.get("content-type") ?? "").split(";")[0]?.trim().toLowerCase();
       if (response.status === 200 && kind === "text/event-stream") return await this.#followed(method, response, options);
       const text = await whole(response, MAX_ANSWER);
@@ -145,8 +155,7 @@ class AelCaller {
       return refused(method, response.status, text, run);
     } catch (problem) {
       if (problem instanceof AelWrong) return { run: "", ending: fault("Malformed", problem.message), lost: true, ...repeated(method) };
-      const code = (problem as { cause?: { code?: unknown } } | null)?.cause?.code;
-      if (typeof code === "string" && NOTHING_SENT.has(code)) sent = false;
+      if (!answered && unconnected((problem as { cause?: unknown } | null)?.cause)) sent = false;
       if (stop.signal.aborted) {
         const late = stop.signal.reason === "time";
         return { run: "", ending: late ? fault("Timeout", "no answer came in time") : fault("Cancelled", "the call was given up"), lost: sent };
@@ -165,7 +174,8 @@ class AelCaller {
       if (typeof data !== "object" || data === null) throw new AelWrong("an event is no object");
       if (name !== "end") {
         try {
-          options.onEvent?.({ event: name, data });
+          const heard: unknown = options.onEvent?.({ event: name, data });
+          if (heard instanceof Promise) heard.catch(() => undefined);
         } catch { /* a function of the user's: that it fails changes nothing */ }
         continue;
       }
@@ -181,6 +191,27 @@ class AelCaller {
 
 function repeated(method: AelMethod): { again?: number } {
   return method.repeatable ? { again: 0 } : {};
+}
+
+/** Whether a request failed before there was a connection. The same codes come from connections over which it went out. */
+function unconnected(cause: unknown): boolean {
+  const { code, syscall, errors } = (cause ?? {}) as { code?: unknown; syscall?: unknown; errors?: unknown };
+  if (Array.isArray(errors) && errors.length > 0) return errors.every(unconnected);
+  return code === "UND_ERR_CONNECT_TIMEOUT" || (typeof syscall === "string" && NOTHING_SENT.has(syscall));
+}
+
+/** Waits, and no longer when the call is given up. */
+async function slept(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+  await new Promise<void>((done) => {
+    const wake = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", wake);
+      done();
+    };
+    const timer = setTimeout(wake, milliseconds);
+    signal?.addEventListener("abort", wake);
+    if (signal?.aborted === true) wake();
+  });
 }
 
 function fault(kind: string, message: string): AelEnding {
@@ -204,8 +235,12 @@ function refused(method: AelMethod, status: number, text: string, run: string): 
   }
   const code = typeof said["code"] === "string" ? said["code"] : CODES[status] ?? "unknown";
   const message = typeof said["message"] === "string" ? said["message"] : `the answer has the status ${status}`;
-  const kind = REFUSED[code];
-  if (kind !== undefined) return { run, ending: fault(kind, message), ...(kind === "Unavailable" ? { again: 0 } : {}) };
+  const kind = Object.hasOwn(REFUSED, code) ? REFUSED[code] : undefined;
+  if (kind !== undefined) {
+    // What has a run has begun. What is not there is not there a moment later.
+    const again = code === "resource_exhausted" && (run === "" || method.repeatable);
+    return { run, ending: fault(kind, message), ...(again ? { again: 0 } : {}) };
+  }
   return { run, ending: fault(code === "deadline_exceeded" ? "Timeout" : code === "unavailable" ? "Unavailable" : "Disconnected", message), lost: true, ...repeated(method) };
 }
 
@@ -254,7 +289,10 @@ function decoded(value: unknown, shape: AelShape, at: string): unknown {
     switch (shape) {
       case "any": return value;
       case "string": return typeof value === "string" ? value : wrong("a text");
-      case "number": return typeof value === "number" ? value : typeof value === "bigint" ? Number(value) : wrong("a number");
+      case "number": {
+        const number = typeof value === "bigint" ? Number(value) : value;
+        return typeof number === "number" && Number.isFinite(number) ? number : wrong("a number");
+      }
       case "integer":
         if (typeof value === "bigint") return wrong("a number within 2^53, which JavaScript holds exactly (`--integers bigint` takes all)");
         return Number.isSafeInteger(value) ? value : wrong("a whole number within 2^53");
@@ -293,21 +331,45 @@ function decoded(value: unknown, shape: AelShape, at: string): unknown {
 /** The text of JSON, with each `bigint` as its digits. */
 function written(value: unknown): string {
   const mark = `int:${crypto.randomUUID()}:`;
-  const text = JSON.stringify(value, (_, one: unknown) => (typeof one === "bigint" ? mark + one.toString() : one));
+  const text = JSON.stringify(value, (_, one: unknown) => {
+    // JSON would have `null` in their place, and nobody would be told.
+    if (typeof one === "number" && !Number.isFinite(one)) throw new TypeError(`${one} is no number that can be sent`);
+    return typeof one === "bigint" ? mark + one.toString() : one;
+  });
   return text.replaceAll(new RegExp(`"${mark}(-?\\d+)"`, "g"), "$1");
 }
 
-/** JSON whose whole numbers are exact: those beyond 2^53 are a `bigint`. */
+/** JSON whose whole numbers are exact: those beyond 2^53 are a `bigint`. In time that grows with the text, whatever it is. */
 function read(text: string): unknown {
-  const mark = `int:${crypto.randomUUID()}:`;
-  const marked = text.replace(/"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g, (token) =>
-    /^-?\d{16,}$/.test(token) && !Number.isSafeInteger(Number(token)) ? `"${mark}${token}"` : token,
-  );
   try {
-    return JSON.parse(marked, (_, one: unknown) => (typeof one === "string" && one.startsWith(mark) ? BigInt(one.slice(mark.length)) : one));
+    const plain: unknown = JSON.parse(text);
+    if (!/\d{16}/.test(text)) return plain;
+    const mark = `int:${crypto.randomUUID()}:`;
+    return JSON.parse(marked(text, mark), (_, one: unknown) => (typeof one === "string" && one.startsWith(mark) ? BigInt(one.slice(mark.length)) : one));
   } catch {
     throw new AelWrong("the answer is no JSON");
   }
+}
+
+/** JSON, with each whole number beyond 2^53 as a text behind `mark`. No expression goes over a text in it: those can be long. */
+function marked(json: string, mark: string): string {
+  const found: string[] = [];
+  for (let at = 0; at < json.length; ) {
+    const open = json.indexOf('"', at);
+    const between = json.slice(at, open < 0 ? json.length : open);
+    found.push(between.replace(/-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g, (token) =>
+      /^-?\d{16,}$/.test(token) && !Number.isSafeInteger(Number(token)) ? `"${mark}${token}"` : token,
+    ));
+    if (open < 0) break;
+    let close = open;
+    for (let escapes = 1; escapes % 2 === 1; ) {
+      close = json.indexOf('"', close + 1);
+      for (escapes = 0; json[close - 1 - escapes] === "\\"; ) escapes++;
+    }
+    found.push(json.slice(open, close + 1));
+    at = close + 1;
+  }
+  return found.join("");
 }
 
 async function* pieces(response: Response, most: number): AsyncGenerator<string> {

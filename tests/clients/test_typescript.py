@@ -21,6 +21,7 @@ from tests.transports.test_export import ALL
 pytestmark = pytest.mark.feature("B22")
 PART = "generated TypeScript clients"
 USER = Path(__file__).with_name("user.ts")
+RULES = Path(__file__).with_name("rules.ts")
 TYPES = """\
 import type { All, EchoAllOutcome, Shape } from "./made.ts";
 import { ShopClient } from "./made.ts";
@@ -69,9 +70,9 @@ def compiled(folder: Path, *files: str) -> list[str]:
     return [line for line in done.stdout.splitlines() if "error TS" in line]
 
 
-async def driven(folder: Path, *words: str) -> list[tuple[str, Any]]:
+async def driven(folder: Path, *words: str, program: str = "user.js") -> list[tuple[str, Any]]:
     """What the compiled program of the user prints."""
-    command = [node(PART), str(folder / "out" / "user.js"), *words]
+    command = [node(PART), str(folder / "out" / program), *words]
     process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE)
     out, err = await asyncio.wait_for(process.communicate(), 100)
     assert process.returncode == 0, err.decode()
@@ -81,7 +82,9 @@ async def driven(folder: Path, *words: str) -> list[tuple[str, Any]]:
 def test_a_user_in_node_sees_every_ending_typed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     generated(tmp_path, AWKWARD, capsys)
     (tmp_path / "user.ts").write_text(USER.read_text(encoding="utf-8"), encoding="utf-8")
-    assert compiled(tmp_path, "made.ts", "user.ts") == []
+    (tmp_path / "rules.ts").write_text(RULES.read_text(encoding="utf-8"), encoding="utf-8")
+    assert compiled(tmp_path, "made.ts", "user.ts", "rules.ts") == []
+    _rules(asyncio.run(driven(tmp_path, program="rules.js")))
 
     async def scenario() -> list[tuple[str, Any]]:
         async with serving(tmp_path / "server", AWKWARD, "runs = memory\n") as (_, port, _):
@@ -115,6 +118,28 @@ def test_a_user_in_node_sees_every_ending_typed(tmp_path: Path, capsys: pytest.C
     assert (found["nobody"]["outcome"], found["nobody"]["kind"]) == ("fault", "Unavailable")
     done = [one["what"] for one in ledger(tmp_path / "server")]
     assert (done.count("lose"), done.count("once"), done.count("nobody")) == (1, 1, 0)
+
+
+def _rules(said: list[tuple[str, Any]]) -> None:
+    """What a client sends again, and what it makes of failures and answers that are hard to read."""
+    found = {name: value for name, value in said if name != "refused"}
+    # How a call of what must not be done twice ended, how often it was sent, and how often one that may be repeated.
+    assert found["connect"] == ["fault", "Unavailable", 3, 3]
+    assert found["read"] == ["uncertain", "", 1, 3]
+    assert found["refused late"] == ["uncertain", "", 1, 3]
+    assert found["full"] == ["fault", "Unavailable", 3, 3]
+    assert found["full, begun"] == ["fault", "Unavailable", 1, 3]
+    assert found["not there"] == ["fault", "Unavailable", 1, 1]
+    assert found["proxy"] == ["uncertain", "", 1, 3]
+    assert found["odd code"] == ["uncertain", "", 1, 3]
+    assert found["given up between"] == ["fault", 1]
+    assert found["no end"] == "fault"
+    assert found["long"] == 15_000_019
+    assert found["infinite"] == "fault"
+    assert found["thrown later"] == "value"
+    assert found["forever"] == "value"
+    assert "taken" not in found, found["taken"]
+    assert [value for name, value in said if name == "refused"] == [True] * 4
 
 
 def test_the_compiler_finds_each_mistake_of_a_user(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

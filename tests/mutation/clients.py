@@ -6,7 +6,17 @@ from tests.mutation.mutation import Mutation
 
 CLIENT = "tests/clients/test_python.py::"
 
+TYPESCRIPT = "tests/clients/test_typescript.py::"
+
 MUTATIONS = (
+    Mutation(
+        "K26",
+        "that a failure after the connection stood is not taken for one before",
+        "ael/clients/runtime.ts",
+        "if (!answered && unconnected(",
+        "if (",
+        TYPESCRIPT + "test_a_user_in_node_sees_every_ending_typed",
+    ),
     Mutation(
         "K47",
         "the look whether a client knows every error of a method",
