@@ -78,8 +78,9 @@ class Matrix:
         """What no row matches, as patterns: every constructor of the subject that is left out, none when nothing is."""
         try:
             found = []
+            asked = _Asked(self.rows)
             for constructor in self._constructors(self.types[0], self.rows):
-                rows = list(_specialised(self.rows, constructor))
+                rows = asked.made(constructor)
                 inner = self._witness(rows, tuple(WILD for _ in constructor.fields), constructor.fields)
                 if inner is not None:
                     found.append(self._said(constructor, inner))
@@ -101,8 +102,9 @@ class Matrix:
             # nothing asks about this column, so that it is not taken apart (types may be recursive)
             found = self._witness([one[1:] for one in rows], rest, types[1:], depth + 1)
             return None if found is None else ["_", *found]
+        asked = _Asked(rows)
         for constructor in self._covered(head, types[0], rows, row):
-            inner_rows = list(_specialised(rows, constructor))
+            inner_rows = asked.made(constructor)
             (inner_row,) = _specialised([row], constructor) or [(*(WILD for _ in constructor.fields), *rest)]
             found = self._witness(inner_rows, inner_row, (*constructor.fields, *types[1:]), depth + 1)
             if found is not None:
@@ -273,6 +275,23 @@ def _specialised(rows: Sequence[Row], constructor: Constructor) -> list[Row]:
                     inside = tuple(WILD for _ in range(size))
             found.extend(_expanded((*inside, *row[1:])))
     return found
+
+
+class _Asked:
+    """Rows by the value that their first column asks for: each constructor looks at its own, and not at all of them."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self._valued: dict[object, list[Row]] = {}
+        self._others: list[Row] = []
+        for whole in rows:
+            for row in _rows(whole):
+                head = row[0]
+                (self._valued.setdefault(head.value, []) if isinstance(head, Value) else self._others).append(row)
+
+    def made(self, constructor: Constructor) -> list[Row]:
+        """The rows that can match values made this way, as `_specialised`."""
+        own = self._valued.get(constructor.key[1], ()) if constructor.key[0] == "value" else ()
+        return _specialised([*own, *self._others], constructor)
 
 
 def _expanded(row: Row) -> list[Row]:

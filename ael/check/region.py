@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from datetime import timedelta
 from decimal import Decimal
@@ -12,7 +13,7 @@ from ael.data import dataclass
 
 Number: TypeAlias = Fraction
 Atom: TypeAlias = tuple[str, object]
-"""What is no number: its kind (`variant`, `text`, `bool`, `null`), and which."""
+"""One value: its kind (`variant`, `text`, `bool`, `null`, `number`), and which."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +48,12 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """All values (`all`), or these."""
+    """All values (`all`), or these. `numbers`: those among the atoms, in their order."""
 
     all: bool = False
     atoms: frozenset[Atom] = frozenset()
     intervals: tuple[Interval, ...] = ()
+    numbers: tuple[Number, ...] = ()
 
     def meet(self, other: Region) -> Region | None:
         """The values that are in both; None where there are none."""
@@ -62,22 +64,35 @@ class Region:
         atoms = self.atoms & other.atoms
         found = (one.meet(two) for one in self.intervals for two in other.intervals)
         intervals = tuple(one for one in found if one is not None)
-        return Region(False, atoms, intervals) if atoms or intervals else None
+        inside = [*self._inside(other), *other._inside(self)]
+        if not (atoms or intervals or inside):
+            return None
+        return Region(False, atoms | {_atom(one) for one in inside}, intervals)
+
+    def _inside(self, other: Region) -> Iterable[Number]:
+        """The numbers that are in an interval of the other."""
+        for one in other.intervals if self.numbers else ():
+            place = bisect_left if one.low_in else bisect_right
+            first = 0 if one.low is None else place(self.numbers, one.low)
+            place = bisect_right if one.high_in else bisect_left
+            yield from self.numbers[first : len(self.numbers) if one.high is None else place(self.numbers, one.high)]
 
     def holds(self, other: Region) -> bool:
         """Whether every value of `other` is in this one. False where only several intervals together hold one of the other's."""
         if self.all or other.all:
             return self.all
-        return other.atoms <= self.atoms and all(any(mine.holds(one) for mine in self.intervals) for one in other.intervals)
-
-    def join(self, other: Region) -> Region:
-        """The values that are in one or the other."""
-        return Region(self.all or other.all, self.atoms | other.atoms, (*self.intervals, *other.intervals))
+        if not all(any(mine.holds(one) for mine in self.intervals) for one in other.intervals):
+            return False
+        left = other.atoms - self.atoms
+        return not left or (bool(self.intervals) and left <= {_atom(one) for one in other._inside(self)})
 
     def whole(self) -> Region:
         """The same where numbers are whole."""
         found = (one.whole() for one in self.intervals)
-        return Region(self.all, self.atoms, tuple(one for one in found if one is not None))
+        atoms = self.atoms
+        if any(one.denominator != 1 for one in self.numbers):
+            atoms = frozenset(one for one in atoms if not (isinstance(one[1], Fraction) and one[1].denominator != 1))
+        return values(atoms, self.all, tuple(one for one in found if one is not None))
 
 
 EVERYTHING = Region(True)
@@ -99,9 +114,13 @@ def number_of(value: object) -> Number | None:
             return None
 
 
-def point(number: Number) -> Region:
-    """One number."""
-    return Region(intervals=(Interval(number, True, number, True),))
+def _atom(number: Number) -> Atom:
+    return "number", number
+
+
+def values(atoms: frozenset[Atom], all: bool = False, intervals: tuple[Interval, ...] = ()) -> Region:
+    """These values one by one, and what else there is."""
+    return Region(all, atoms, intervals, tuple(sorted(one for _, one in atoms if isinstance(one, Fraction))))
 
 
 def compared(comparisons: Iterable[tuple[str, Number]]) -> Region | None:

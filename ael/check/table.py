@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 from decimal import Decimal
+from fractions import Fraction
 
 from ael.check.checker import UNKNOWN, Checker
 from ael.check.constant import FAILED
-from ael.check.region import EVERYTHING, Region, compared, number_of, point
+from ael.check.region import EVERYTHING, Region, compared, number_of, values
 from ael.check.suggest import did_you_mean
 from ael.source import Span
 from ael.syntax import nodes as n
@@ -95,9 +96,8 @@ def _overlaps(c: Checker, node: n.FunctionDecl, rows: n.Rows, *, first: bool) ->
             continue
         here = [region for region in regions if region is not None]
         for other, there in known:
-            both = [a.meet(b) for a, b in zip(here, there, strict=True)]
-            covered = all(a.holds(b) for a, b in zip(there, here, strict=True))
-            if None in both or (first and not covered) or told >= _SHOWN:
+            both = _both(here, there)
+            if both is None or told >= _SHOWN or (first and not all(map(Region.holds, there, here))):
                 continue
             told += 1
             label = (c.label(other.span, "and this one"),)
@@ -110,12 +110,23 @@ def _overlaps(c: Checker, node: n.FunctionDecl, rows: n.Rows, *, first: bool) ->
                     warning=True,
                 )
             else:
-                case = _case(c, node, (row, other), [one for one in both if one is not None])
+                case = _case(c, node, (row, other), both)
                 notes = (f"for example {case}",) if case else ()
                 help = "`policy first` lets the first row that holds decide"
                 c.report("AEL0414", "two rows of this table hold at once", row.span, labels=label, notes=(*notes, help))
             break
         known.append((row, here))
+
+
+def _both(here: list[Region], there: list[Region]) -> list[Region] | None:
+    """The cases for which two rows hold, for each parameter; None where there is none."""
+    found = []
+    for a, b in zip(here, there, strict=True):
+        both = a.meet(b)
+        if both is None:
+            return None
+        found.append(both)
+    return found
 
 
 def _region(c: Checker, cell: n.Cell, type: Type) -> Region | None:
@@ -150,11 +161,10 @@ def _pattern(c: Checker, node: n.Pattern, type: Type) -> Region | None:
         case n.WildcardPattern():
             return EVERYTHING
         case n.OrPattern(alternatives=alternatives):
-            found: Region | None = Region()
-            for one in alternatives:
-                part = _pattern(c, one, type)
-                found = None if found is None or part is None else found.join(part)
-            return found
+            parts = [part for part in (_pattern(c, one, type) for one in alternatives) if part is not None]
+            if len(parts) < len(alternatives):
+                return None
+            return values(frozenset(atom for part in parts for atom in part.atoms), any(part.all for part in parts))
         case n.LiteralPattern(value=n.NullLit()):
             return Region(atoms=frozenset({("null", None)}))
         case n.LiteralPattern(value=value):
@@ -163,7 +173,7 @@ def _pattern(c: Checker, node: n.Pattern, type: Type) -> Region | None:
                 return None
             number = number_of(known)
             if number is not None:
-                return point(number)
+                return values(frozenset({("number", number)}))
             return Region(atoms=frozenset({("bool" if isinstance(known, bool) else "text", known)}))
         case n.TypePattern() | n.VariantPattern():
             info = c.tables.patterns.get(node)
@@ -197,6 +207,8 @@ def _value(region: Region) -> str | None:
     """One of the values, as source writes it; None where there is none that is easy to say."""
     for kind, which in sorted(region.atoms, key=repr):
         match kind, which:
+            case "number", Fraction():
+                return _written(which)
             case "variant", str():
                 return which
             case "text", str():
@@ -205,7 +217,11 @@ def _value(region: Region) -> str | None:
                 return "null" if which is None else str(which).lower()
     one = region.intervals[0]
     number = one.low if one.low_in else one.high if one.high_in else None
-    if number is None or set(_factors(number.denominator)) - {2, 5}:
+    return None if number is None else _written(number)
+
+
+def _written(number: Fraction) -> str | None:
+    if set(_factors(number.denominator)) - {2, 5}:
         return None
     return str(number.numerator) if number.denominator == 1 else str(Decimal(number.numerator) / Decimal(number.denominator))
 

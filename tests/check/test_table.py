@@ -9,6 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ael.check import exhaustive
+from ael.check.pattern import Shape
 from ael.check.region import Interval, Region, compared, number_of
 from tests.programs import brief, open_files, run
 
@@ -157,3 +159,22 @@ def test_regions() -> None:
     assert compared([(">", low), ("<", number_of(2) or low)]).whole() == Region()  # type: ignore[union-attr]
     for value in (float("inf"), float("nan"), "x", True, None):
         assert number_of(value) is None
+
+
+def test_a_cell_of_many_values_is_checked_in_time_that_grows_with_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks, covers = 0, exhaustive._covers
+
+    def counted(head: Shape, constructor: exhaustive.Constructor) -> bool:
+        nonlocal looks
+        looks += 1
+        return covers(head, constructor)
+
+    monkeypatch.setattr(exhaustive, "_covers", counted)
+    many = 1_500
+    text = "table t(a: Int, b: Decimal) -> Int {\n"
+    text += f"  when {' | '.join(map(str, range(many)))}, {' | '.join(f'{at}.50' for at in range(many))} => 1\n"
+    text += f"  when > {many - 2} and <= {many}, >= {many - 1}.25 => 2\n  otherwise => 3\n}}\n"
+    _, bag = open_files(tmp_path, {"main.ael": text})
+    (one,) = bag.sorted()
+    assert (one.code, one.notes[0]) == ("AEL0414", "for example `a`: 1499, `b`: 1499.5")
+    assert looks < 20 * many

@@ -11,8 +11,8 @@ MUTATIONS = (
         "K53",
         "that two rows which hold at once are told",
         "ael/check/table.py",
-        "if None in both or (first",
-        "if both or (first",
+        "        if both is None:\n            return None\n        found",
+        "        if both is not None:\n            return None\n        found",
         TABLE + "test_rows_that_hold_at_once_are_exactly_those_that_some_case_shows",
     ),
     Mutation(
