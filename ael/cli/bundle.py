@@ -18,18 +18,20 @@ a file that is no bundle as it was made.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 import tempfile
+from collections.abc import Sequence
+from importlib.machinery import PathFinder
 from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
 from pathlib import Path
 
 from ael.cli.opening import opened_or_told
+from ael.cli.progress import clean, json_text
 from ael.cli.report import report, tell
 from ael.diagnostics.diagnostic import Bag
-from ael.project.bundle import Bundle, BundleError, Requires, bundle, requires, unpacked, write
+from ael.project.bundle import MAX_BYTES, Bundle, BundleError, Requires, bundle, requires, unpacked, write
 from ael.project.deployment import Deployment
 from ael.project.load import load_project
 from ael.project.program import check, open_program
@@ -69,7 +71,8 @@ def run(args: argparse.Namespace) -> int:
     if args.action == "make":
         return _make(args)
     try:
-        found = unpacked(args.bundle.read_bytes())
+        with args.bundle.open("rb") as file:
+            found = unpacked(file.read(2 * MAX_BYTES + 1))
     except BundleError as error:
         tell("AEL0829", f"`{args.bundle}` is no bundle as it was made: {error}", "ask whoever made it for the file again")
         return 2
@@ -118,15 +121,23 @@ def _check(found: Bundle, form: str) -> int:
             "deployments": list(found.deployments),
         }
         told = {**head, "requires": {kind: list(names) for kind, names in lists.items()}, "missing": missing}
-        print(json.dumps(told, ensure_ascii=False, indent=2))
+        print(json_text(told))
     else:
-        print(f"{found.name} {found.version}, made by AEL {found.ael}: {len(found.contents)} files, main module {found.main}")
-        for kind, names in lists.items():
+        # Whoever made the bundle chose these names: none of them may say a line of its own, or steer a terminal.
+        head_line = (
+            f"{found.name} {found.version}, made by AEL {found.ael}: {len(found.contents)} files, main module {found.main}"
+        )
+        print(_line(head_line))
+        for kind, names in {"deployments": found.deployments, **lists}.items():
             if names:
-                print(f"  {kind}: {', '.join(names)}")
+                print(_line(f"  {kind}: {', '.join(names)}"))
         for one in missing:
-            print(f"  missing here: {one}")
+            print(_line(f"  missing here: {one}"))
     return 1 if missing else 0
+
+
+def _line(text: str) -> str:
+    return clean(text.replace("\n", "\N{REPLACEMENT CHARACTER}"))
 
 
 def _missing(found: Bundle) -> list[str]:
@@ -147,23 +158,32 @@ def _missing(found: Bundle) -> list[str]:
 
 
 def _importable(name: str) -> bool:
-    try:
-        return find_spec(name) is not None
-    except (ImportError, ValueError):
-        return False
+    """Whether a module is there. Nothing of it is imported, nor of the packages that it is in: a bundle names what it likes."""
+    within: Sequence[str] | None = None
+    whole = ""
+    for part in name.split("."):
+        whole = f"{whole}.{part}" if whole else part
+        try:
+            spec = find_spec(part) if within is None else PathFinder.find_spec(whole, within)
+        except (ImportError, ValueError):
+            return False
+        if spec is None:
+            return False
+        within = list(spec.submodule_search_locations or ())
+    return True
 
 
 def _install(found: Bundle, args: argparse.Namespace) -> int:
-    target: Path = args.folder
+    target: Path = args.folder.resolve()
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        print(f"ael bundle: `{target}` is there already, and a bundle is installed into a new folder", file=sys.stderr)
+        print(f"ael bundle: `{args.folder}` is there already, and a bundle is installed into a new folder", file=sys.stderr)
         return 2
     if args.allow is not None:
         allowed = {name.strip() for name in args.allow.split(",") if name.strip()}
         beyond = [name for name in found.requires.permissions if name not in allowed]
         if beyond:
             notes = f"`--allow` lists {', '.join(sorted(allowed)) or 'none'}"
-            tell("AEL0829", f"`{args.bundle}` is not installed: it requires {', '.join(beyond)}", notes)
+            tell("AEL0829", f"`{args.bundle}` is not installed: it requires {_line(', '.join(beyond))}", notes)
             return 1
     target.parent.mkdir(parents=True, exist_ok=True)
     # Beside the target first, and looked at there: a folder that is there is whole, and what is in it was checked.
@@ -179,11 +199,14 @@ def _install(found: Bundle, args: argparse.Namespace) -> int:
             tell("AEL0829", f"`{args.bundle}` is not installed: it needs {', '.join(beyond)}, which its manifest does not say")
             return 1
         if target.exists():
-            target.rmdir()
-        os.replace(folder, target)
+            # The folder itself may be where somebody works: it stays the same one.
+            for file in folder.iterdir():
+                os.replace(file, target / file.name)
+        else:
+            os.replace(folder, target)
     for one in _missing(found):
-        print(f"missing here: {one}", file=sys.stderr)
-    print(f"{target / found.main}")
+        print(_line(f"missing here: {one}"), file=sys.stderr)
+    print(f"{args.folder / found.main}")
     return 0
 
 

@@ -15,7 +15,9 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterable, Mapping
+from importlib.machinery import all_suffixes
 from pathlib import Path, PurePosixPath
+from unicodedata import normalize
 
 from ael import __version__
 from ael.check.program import CheckedProgram
@@ -33,7 +35,10 @@ MAX_FILES = 5_000
 MAX_BYTES = 64 * 1024 * 1024
 """Of all files of a bundle together; a manifest has at most an eighth of it."""
 _DATE = (1980, 1, 1, 0, 0, 0)
-_NAME = re.compile(r"[^\0-\x1f\x7f\\:]+")
+_NAME = re.compile(r"[^\0-\x1f\x7f\\:]{1,200}")
+_CODE = (*all_suffixes(), ".pyw", ".pyi", ".pth")
+"""How files end that Python would run or import."""
+_DEPLOYMENT = re.compile(r"deploy(?:\.(.+))?\.ael")
 _DEEP = Limits(string_bytes=1 << 20, entries=200_000, depth=16)
 
 
@@ -101,6 +106,10 @@ def bundle(opened: Opened, deployments: Iterable[Deployment], more: Iterable[Pat
     contents = {file.relative_to(top).as_posix(): file.read_bytes() for file in sorted(found) if file.is_relative_to(top)}
     if sum(map(len, contents.values())) > MAX_BYTES:
         raise BundleError(f"a bundle has at most {MAX_BYTES >> 20} MiB")
+    for path in contents:
+        refused = _refused(path)
+        if refused is not None:
+            raise BundleError(f"`{path}` {refused}")
     main = (project.root.resolve() / f"{project.main}.ael").relative_to(top).as_posix()
     required = requires(project, opened.program, bound)
     manifest = {
@@ -109,7 +118,7 @@ def bundle(opened: Opened, deployments: Iterable[Deployment], more: Iterable[Pat
         "name": project.pack.name,
         "version": project.pack.version,
         "main": main,
-        "deployments": sorted(one.name for one in bound),
+        "deployments": _deployments(main, contents),
         "requires": {kind: list(getattr(required, kind)) for kind in _ONE},
         "files": {path: hashlib.sha256(data).hexdigest() for path, data in contents.items()},
     }
@@ -153,6 +162,8 @@ def unpacked(data: bytes) -> Bundle:
                 raise BundleError("its files are not those that its manifest lists: it was changed after it was made")
             if main not in contents:
                 raise BundleError("its main module is not in it")
+            if _deployments(main, contents) != sorted(_texts(deployments)):
+                raise BundleError("its deployments are not those that its manifest lists")
             needs = Requires(**{kind: _texts(required.get(kind)) for kind in _ONE})
             return Bundle(name, version, ael, main, needs, _texts(deployments), contents)
     raise BundleError("its manifest is not whole")
@@ -184,6 +195,8 @@ def _contents(data: bytes) -> dict[str, bytes]:
                 if left < 0:
                     raise BundleError("it holds more than a bundle may")
                 found[one.filename] = content
+            if any(str(above) in found for path in found for above in PurePosixPath(path).parents):
+                raise BundleError("a file in it is a folder as well")
             return found
     except _BROKEN as error:
         raise BundleError(f"it cannot be read: {error}") from None
@@ -195,10 +208,32 @@ def _safe(one: zipfile.ZipInfo, seen: set[str]) -> None:
     plain = (one.external_attr >> 16) & 0o170000 in (0, 0o100000)
     if not plain or one.is_dir() or any(part in ("", ".", "..") or not _NAME.fullmatch(part) for part in parts):
         raise BundleError(f"it holds what is no plain file below its folder: {one.filename[:200]!r}")
-    folded = one.filename.casefold()
+    refused = _refused(one.filename)
+    if refused is not None:
+        raise BundleError(f"{one.filename[:200]!r} in it {refused}")
+    if one.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise BundleError(f"{one.filename[:200]!r} in it is packed in a way that bundles are not")
+    folded = normalize("NFC", one.filename).casefold()
     if folded in seen:
         raise BundleError(f"it holds {one.filename[:200]!r} twice")
     seen.add(folded)
+
+
+def _refused(path: str) -> str | None:
+    """What no bundle holds, wherever it comes from: what other programs run or go by when it lies in a folder. A path with `/`."""
+    name = path.casefold()
+    if name.endswith(tuple(one.casefold() for one in _CODE)):
+        return "is code in Python, which does not travel: who installs the bundle installs its distribution"
+    if any(part.startswith(".") for part in path.split("/")):
+        return "is hidden, which no part of a program is"
+    return None
+
+
+def _deployments(main: str, contents: Mapping[str, bytes]) -> list[str]:
+    """The names of the deployments beside the main module, sorted."""
+    folder = PurePosixPath(main).parent
+    named = [_DEPLOYMENT.fullmatch(path.name) for path in map(PurePosixPath, contents) if path.parent == folder]
+    return sorted(one[1] or "default" for one in named if one is not None)
 
 
 def _packed(contents: Mapping[str, bytes]) -> bytes:
@@ -219,8 +254,6 @@ def _within(file: Path, root: Path) -> Path:
     found = file.resolve()
     if not found.is_relative_to(root.resolve()) or not found.is_file():
         raise BundleError(f"`{file}` is no file in the folder of the program")
-    if found.suffix == ".py":
-        raise BundleError(f"`{file}` is code in Python, which does not travel: who installs the bundle installs its distribution")
     return found
 
 

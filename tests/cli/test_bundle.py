@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import random
+import sys
 import zipfile
 from collections.abc import Callable
 from hashlib import sha256
@@ -160,6 +161,12 @@ def test_what_it_requires_is_a_ceiling(desk: Path, tmp_path: Path, capsys: pytes
         (lambda c: c.update({"c:/out.ael": b""}), "no plain file below its folder"),
         (lambda c: c.update({"desk/MAIN.ael": b""}), "twice"),
         (lambda c: c.update({"desk/folder/": b""}), "no plain file below its folder"),
+        (lambda c: c.update({f"desk/{'n' * 201}": b""}), "no plain file below its folder"),
+        (lambda c: c.update({"desk/\u00e9.md": b"", "desk/e\u0301.md": b""}), "twice"),
+        (lambda c: c.update({"desk/tools.py": b"print()"}), "is code in Python, which does not travel"),
+        (lambda c: c.update({"desk/tools.ABI3.so": b""}), "is code in Python, which does not travel"),
+        (lambda c: c.update({"desk/.git/config": b""}), "is hidden"),
+        (lambda c: c.update({"desk/how.md/x.md": b""}), "a file in it is a folder as well"),
     ],
 )  # fmt: skip
 def test_what_is_not_as_it_was_made_is_refused_and_nothing_is_written(
@@ -170,6 +177,49 @@ def test_what_is_not_as_it_was_made_is_refused_and_nothing_is_written(
     assert main(["bundle", "install", str(out), str(tmp_path / "a")]) == 2
     assert told in capsys.readouterr().err
     assert not (tmp_path / "a").exists()
+
+
+def test_a_deployment_that_nobody_is_told_of_is_refused(desk: Path) -> None:
+    with pytest.raises(BundleError, match="its deployments are not those that its manifest lists"):
+        unpacked(repacked(made(desk).read_bytes(), lambda c: c.update({"desk/deploy.ael": b"runs = memory"})))
+
+
+def test_the_words_of_a_bundle_steer_nothing_and_import_nothing(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def hostile(contents: dict[str, bytes]) -> None:
+        manifest = json.loads(contents[MANIFEST])
+        manifest["name"] = "desk\x1b[31m\n  missing here: nothing"
+        manifest["requires"]["externs"] += ["antigravity.x", "json.tool", "json.none"]
+        contents[MANIFEST] = json.dumps(manifest).encode()
+
+    out = made(desk)
+    out.write_bytes(repacked(out.read_bytes(), hostile))
+    capsys.readouterr()
+    sys.modules.pop("antigravity", None)
+    assert main(["bundle", "check", str(out)]) == 1
+    assert "antigravity" not in sys.modules
+    told = capsys.readouterr().out
+    assert "\x1b" not in told
+    assert "\n  missing here: nothing" not in told
+    assert "`json.none`" in told
+    assert "`json.tool`" not in told
+
+
+def test_an_archive_that_is_packed_in_another_way_is_refused() -> None:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr(MANIFEST, "{}" * 50)
+    with pytest.raises(BundleError, match="packed in a way"):
+        unpacked(out.getvalue())
+
+
+def test_it_is_installed_into_the_empty_folder_that_one_is_in(
+    desk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = made(desk)
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    assert main(["bundle", "install", str(out), "."]) == 0
+    assert Path("desk/main.ael").is_file()
 
 
 def test_a_link_and_an_archive_that_grows_are_refused(desk: Path) -> None:

@@ -32,4 +32,12 @@ MUTATIONS = (
         "beyond: list[str] = []",
         BUNDLE + "test_what_it_requires_is_a_ceiling",
     ),
+    Mutation(
+        "K42",
+        "that no code in Python travels",
+        "ael/project/bundle.py",
+        "if name.endswith(tuple(one.casefold() for one in _CODE)):",
+        "if False:",
+        REFUSED,
+    ),
 )
