@@ -107,6 +107,9 @@ class Studio:
             await _json(send, 409, {"error": f"{error.code}: {error.message}", "notes": list(error.notes)})
         except (StoreError, Taken) as error:
             await _json(send, 503, {"error": str(error), "notes": []})
+        except asyncio.CancelledError:
+            # The studio ends, and what this waits for (a store that is locked) does not come.
+            return
         except Exception as error:
             # A defect. What it says may quote content, so its kind is told, and no more.
             print(f"ael studio: {method} failed: {type(error).__name__}", file=sys.stderr, flush=True)

@@ -97,7 +97,9 @@ class Feed:
                         told_rows = [] if first else [row_of(row) for row in changed]
                         piece += event("runs", {"rows": told_rows, "waits": waits, "first": first})
                     if run is not None:
-                        row = next((one for one in rows if one.header.run == run), None) or await self.desk.store.find(run)
+                        # Read anew: what all pages have may be older than what this one has seen before it listened. And before its
+                        # records, so that what it has come to is never told without them.
+                        row = await self.desk.store.find(run)
                         lines = await self.desk.store.lines(run, after, _LINES)
                         if lines:
                             after = lines[-1].seq

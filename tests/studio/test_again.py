@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
 from ael.host import open_host
 from ael.studio import crew
+from ael.studio.app import Studio
+from ael.studio.feed import Feed
+from ael.studio.guard import Guard
 from tests.studio.desk import DEPLOY, Served, eventually, program, studio
 
 
@@ -105,3 +109,47 @@ def test_a_question_of_a_strange_form_is_answered(
         assert served.get(path).status == status
         assert served.raw("GET", f"/?{path.partition('?')[2]}").status == status
     assert "Traceback" not in capfd.readouterr().err
+
+
+def test_a_page_that_begins_to_listen_is_told_nothing_older_than_what_it_has_read(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = served.parked()
+    others = served.events(run)
+    assert next(others)[0] == "runs"
+    # From now on what is read for all pages stays as it is.
+    monkeypatch.setattr(Feed, "look", 1e9)
+    eventually(lambda: served.get(f"runs/{run}?brief=1").json["state"] == "parked" or None)
+    served.decide(run, "approve")
+    served.until(run, "ended")
+    told = next(data for name, _, data in served.events(run) if name == "run")
+    assert (told["row"]["state"], told["row"]["ending"]) == ("ended", "value")
+
+
+def test_what_is_cut_off_as_the_studio_ends_is_no_defect() -> None:
+    class Stuck:
+        """A store that does not answer."""
+
+        asked = asyncio.Event()
+
+        async def rows(self, *arguments: object) -> None:
+            self.asked.set()
+            await asyncio.Event().wait()
+
+    async def nothing(*arguments: object) -> None:
+        return None
+
+    async def main() -> None:
+        guard, stuck = Guard(lambda token: None), Stuck()
+        cookie = guard.enter(guard.token)
+        assert cookie is not None
+        headers = [(b"host", b"localhost"), (b"cookie", cookie.partition(";")[0].encode())]
+        scope = {"type": "http", "path": f"{guard.base}api/runs", "method": "GET", "query_string": b"", "headers": headers}
+        nobody: Any = None
+        desk: Any = stuck
+        cut = asyncio.ensure_future(Studio(desk, nobody, guard, nobody)(scope, nothing, nothing))
+        await stuck.asked.wait()
+        cut.cancel()
+        await cut
+
+    asyncio.run(main())
