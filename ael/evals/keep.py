@@ -12,6 +12,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import IO, cast
 
+from ael import __version__
 from ael.data import dataclass
 from ael.durable.pinned import bound_of
 from ael.evals.cases import Case
@@ -28,6 +29,7 @@ from ael.types.json import JsonError, read
 
 MAX_BYTES = 512 << 20
 MAX_LINE = 16 << 20
+_NO_CODE = ("node_modules", "__pycache__")
 _FIRST = {"ael": "evaluation", "version": 1}
 
 
@@ -54,7 +56,7 @@ class Keys:
 def keys_of(opened: OpenedEvaluation) -> Keys:
     """The keys of an evaluation: of the sources, texts and pins of its program, of what its deployment binds, and of its graders."""
     project, evaluation = opened.program.project, opened.evaluation
-    parts = [evaluation.entry, evaluation.approvals]
+    parts = [__version__, evaluation.entry, evaluation.approvals]
     for name, tree in sorted(project.modules.items()):
         parts += [name, tree.source.text]
     for (module, path), text in sorted(project.texts.items()):
@@ -80,10 +82,8 @@ def keys_of(opened: OpenedEvaluation) -> Keys:
 def _world(opened: Opened) -> Iterator[str]:
     """What of the program's world is files: its Python functions, the folder that samples get copies of, the documents."""
     deployment = opened.deployment
-    for name, tool in sorted(opened.program.tools.items()):
-        if tool.extern is not None and not tool.extern.startswith("std:"):
-            module = tool.extern.partition(":")[0].replace(".", "/")
-            yield f"{name} {_file(opened.project.root / f'{module}.py')}"
+    if any(tool.extern is not None and not tool.extern.startswith("std:") for tool in opened.program.tools.values()):
+        yield from _python(opened.project.root)
     files = deployment.natives.get("files")
     if isinstance(files, FilesBinding):
         root = Path(deployment.folder, files.folder)
@@ -93,6 +93,18 @@ def _world(opened: Opened) -> Iterator[str]:
     knowledge = deployment.natives.get("knowledge", KnowledgeBinding())
     if isinstance(knowledge, KnowledgeBinding) and knowledge.kind == "sqlite":
         yield _file(Path(deployment.folder, knowledge.path))
+
+
+def _python(root: Path) -> Iterator[str]:
+    """The Python code in the folder of a program: whatever of it a function's module imports. What is installed is not looked at."""
+    for where, folders, names in os.walk(root):
+        here = Path(where)
+        folders[:] = sorted(
+            name
+            for name in folders
+            if not name.startswith(".") and name not in _NO_CODE and not (here / name / "pyvenv.cfg").is_file()
+        )
+        yield from (f"{(here / name).relative_to(root)} {_file(here / name)}" for name in sorted(names) if name.endswith(".py"))
 
 
 def _file(path: Path) -> str:

@@ -153,7 +153,8 @@ def _markdown(summary: Summary) -> Iterator[str]:
 
 def code(text: str) -> str:
     """A code span of one line that holds any text: no backtick and no bar of it means anything outside."""
-    flat = " ".join(printable(text).split()).replace("|", "\\|")
+    # Of two backslashes before a bar the first takes the second, and the bar ends the cell: so none stands right before one.
+    flat = " ".join(printable(text).split()).replace("\\|", "\\ |").replace("|", "\\|")
     if not flat:
         return ""
     longest = run = 0

@@ -236,7 +236,8 @@ node main(text: String(max: 10)) -> String
     made = {
         "main.ael": main,
         "pack.ael": 'pack post {\n  extern "clock"\n}\n',
-        "clock.py": "def hour(text):\n    return 'one'\n",
+        "clock.py": "import hands.small\ndef hour(text):\n    return hands.small.ONE\n",
+        "hands/small.py": "ONE = 'one'\n",
         "work/a.txt": "a",
         "deploy.ael": 'files = folder("./work")\n',
         "eval.ael": 'cases = jsonl("cases.jsonl")\ngrader fits = schema("s.json")\n',
@@ -253,7 +254,10 @@ node main(text: String(max: 10)) -> String
 
     first = keys()
     assert keys() == first
-    for name, text in (("clock.py", "def hour(text):\n    return 'two'\n"), ("work/a.txt", "b"), ("work/b/c.txt", "")):
+    changes = (
+        ("clock.py", "def hour(text):\n    return 'two'\n"), ("hands/small.py", "ONE = 'two'\n"), ("work/a.txt", "b"), ("work/b/c.txt", ""),
+    )  # fmt: skip
+    for name, text in changes:
         before = keys()
         ael.write({name: text})
         assert keys()[0] != before[0], name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from decimal import Decimal
 from html.parser import HTMLParser
 from xml.etree import ElementTree
@@ -147,7 +148,7 @@ def test_no_form_for_people_sends_a_terminal_anything() -> None:
     assert "\x07" not in report_data.as_markdown(found)
 
 
-@given(text=st.text(st.sampled_from("`|ab \n"), max_size=20))
+@given(text=st.text(st.sampled_from("`|\\\\ab \n"), max_size=20))
 def test_a_code_span_of_markdown_holds_any_text(text: str) -> None:
     made = report_data.code(text)
     assert "\n" not in made
@@ -155,7 +156,8 @@ def test_a_code_span_of_markdown_holds_any_text(text: str) -> None:
         fence = made[: len(made) - len(made.lstrip("`"))]
         assert made.endswith(fence)
         assert fence not in made[len(fence) : -len(fence)]
-        assert "|" not in made.replace("\\|", "")
+        # A table's row takes a backslash with the character after it, whatever that is.
+        assert "|" not in re.sub(r"\\.", "", made)
 
 
 @pytest.mark.parametrize(
