@@ -51,8 +51,8 @@ def _annotations(cls: type[Node]) -> dict[str, str]:
 
 def makers() -> str:
     """The text of `ael/syntax/make.py`."""
-    names = sorted({c.__name__ for c in classes()} | {"BinaryOp", "Clause", "Declaration", "Expr", "ModelItem", "Pattern", "Row", "Statement",
-                                                      "TypeExpr", "UnaryOp"})  # fmt: skip
+    unions = {"BinaryOp", "Clause", "Declaration", "Expr", "ModelItem", "Pattern", "Row", "Statement", "TypeExpr", "UnaryOp"}
+    names = sorted({c.__name__ for c in classes()} | unions)
     out = [_HEAD.format(names="\n".join(f"    {n}," for n in names))]
     for cls in classes():
         types, name = _annotations(cls), cls.__name__

@@ -87,8 +87,8 @@ class Server:
 class Given:
     """A value that the main module sees under a name and that nothing in its text says: what a prompt keeps from one input to the next.
 
-    Where the language asks for what is written (instructions, bounds, other constants) it is no constant. `outside`: outside data had a hand
-    in it.
+    Where the language asks for what is written (instructions, bounds, other constants) it is no constant. `outside`: outside data had a
+    hand in it.
     """
 
     type: Type

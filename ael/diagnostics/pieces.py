@@ -13,7 +13,8 @@ from ael.source import Source, Span
 
 @dataclass(eq=False)
 class Pieces:
-    """`name` is how the whole is called, `path` the file that it stands for. What is added without an origin is nobody's: `instead` is its place."""
+    """`name` is how the whole is called, `path` the file that it stands for. What is added without an origin is nobody's: `instead` is
+    its place."""
 
     name: str
     instead: Place
