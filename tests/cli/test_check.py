@@ -198,7 +198,9 @@ def test_fixes_are_applied_until_nothing_changes(ael: Ael) -> None:
     ended = ael("check", "--fix")
     assert ended.code == 0, ended.err
     assert (ael.folder / "main.ael").read_text() == MENDED
-    assert ended.err.count("fixed main.ael") == 1, "a file is written once, though the second fix shows only when the first is made"
+    assert ended.err.count("fixed main.ael") == 1, (
+        "a file is written once, though the second fix shows only when the first is made"
+    )
     assert "fixed" not in ael("check", "--fix").err
     assert (ael.folder / "main.ael").read_text() == MENDED
 
