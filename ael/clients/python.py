@@ -85,7 +85,7 @@ class _Module:
     def _whole(self, kind: _Kind) -> list[str]:
         name = f"{self._api.title}{kind.client}"
         nodes = next((one for one in self._api.services if not one.name), Service("", ()))
-        scope = Scope([*(own(one) for one in nodes.methods), "connect"])
+        scope = Scope([*_names(nodes).values(), *_MEMBERS])
         attributes = {one.name: scope.take(snake(one.name)) for one in self._api.services if one.name}
         doc = f"A connection to `{self._api.pack}`: `{kind.using} {name}.connect(…) as client:`."
         lines = [f"class {name}:", *document(doc, "    "), "", f"    def __init__(self, client: ael.{kind.plain}) -> None:"]
@@ -111,23 +111,24 @@ class _Module:
         return [*lines, *self._methods(nodes, kind)]
 
     def _methods(self, service: Service, kind: _Kind) -> list[str]:
-        return [line for method in service.methods for line in ("", *self._method(method, kind))]
+        names = _names(service)
+        return [line for method in service.methods for line in ("", *self._method(method, names[method.path], kind))]
 
-    def _method(self, method: MethodContract, kind: _Kind) -> list[str]:
+    def _method(self, method: MethodContract, name: str, kind: _Kind) -> list[str]:
         signature = method.signature
         taken = {*TAKEN, *_OWN, *self._api.names.values()}
         scope = Scope(taken)
         named: dict[str, str] = {}
         for one in signature.parameters:
-            name = one.name if one.name.isidentifier() else snake(one.name)
-            named[one.wire] = scope.take(f"{name}_" if name in taken else name)
+            wanted = one.name if one.name.isidentifier() else snake(one.name)
+            named[one.wire] = scope.take(f"{wanted}_" if wanted in taken else wanted)
         required = [one for one in signature.parameters if one.required]
         others = [one for one in signature.parameters if not one.required]
         result = self._types.annotation(signature.result)
         fails = self._api.fails(method)
         outcome = self._api.outcomes[method.path]
         returns = f"ael.TypedCall[{outcome}]" if kind is _ASYNC else outcome
-        lines = [f"    def {_safe(own(method))}(", "        self,"]
+        lines = [f"    def {name}(", "        self,"]
         lines += [f"        {named[one.wire]}: {self._types.annotation(one.type)}," for one in required]
         if others:
             lines += ["        *,", *(f"        {named[one.wire]}: {self._optional(one)} = ael.OMITTED," for one in others)]
@@ -157,8 +158,15 @@ class _Kind:
 _ASYNC, _SYNC = _Kind(False), _Kind(True)
 
 
-def _safe(name: str) -> str:
-    return f"{name}_" if name in TAKEN else name
+_MEMBERS = ("connect", "_client", "_typed")
+"""What a client has of its own."""
+
+
+def _names(service: Service) -> dict[str, str]:
+    """A name for each method, by its path, that no other method of the class has, nor anything else in it."""
+    scope = Scope(_MEMBERS)
+    named = ((method.path, own(method)) for method in service.methods)
+    return {path: scope.take(f"{name}_" if name in TAKEN or name in _MEMBERS else name) for path, name in named}
 
 
 def _defaults(others: list[ParameterDef], named: dict[str, str]) -> list[str]:

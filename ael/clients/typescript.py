@@ -64,12 +64,12 @@ class _Module:
             "  readonly #caller: AelCaller;",
         ]
         lines += ["", "  constructor(caller: AelCaller) {", "    this.#caller = caller;", "  }"]
-        return [*lines, *(line for method in service.methods for line in ("", *self._call(method))), "}", ""]
+        return [*lines, *self._calls(service), "}", ""]
 
     def _whole(self) -> list[str]:
         name = f"{self._api.title}Client"
         nodes = next((one for one in self._api.services if not one.name), Service("", ()))
-        scope = Scope([*(_camel(own(one)) for one in nodes.methods), "constructor"])
+        scope = Scope([*_names(nodes).values(), "constructor"])
         attributes = {one.name: scope.take(one.name[:1].lower() + one.name[1:]) for one in self._api.services if one.name}
         lines = [*document(f"Calls of `{self._api.pack}`, which `ael serve` serves at `url`.", ""), f"export class {name} {{"]
         lines += ["  readonly #caller: AelCaller;"]
@@ -81,9 +81,13 @@ class _Module:
         ]
         lines += [f"    this.{own} = new {service}Calls(this.#caller);" for service, own in attributes.items()]
         lines.append("  }")
-        return [*lines, *(line for method in nodes.methods for line in ("", *self._call(method))), "}", ""]
+        return [*lines, *self._calls(nodes), "}", ""]
 
-    def _call(self, method: MethodContract) -> list[str]:
+    def _calls(self, service: Service) -> list[str]:
+        names = _names(service)
+        return [line for method in service.methods for line in ("", *self._call(method, names[method.path]))]
+
+    def _call(self, method: MethodContract, name: str) -> list[str]:
         fields = [one.as_field() for one in method.signature.parameters]
         given = (
             "{ " + " ".join(self._types.field(one, given=True) for one in fields) + " }" if fields else "Record<string, never>"
@@ -93,8 +97,7 @@ class _Module:
         about += [f"@param given.{one.wire} {' '.join(one.doc.split())}" for one in fields if one.doc]
         return [
             *document("\n".join(about), "  "),
-            f"  {_camel(own(method))}(given: {given}{default}, options: CallOptions = {{}}): "
-            f"Promise<{self._api.outcomes[method.path]}> {{",
+            f"  {name}(given: {given}{default}, options: CallOptions = {{}}): Promise<{self._api.outcomes[method.path]}> {{",
             f"    return this.#caller.call(METHODS[{literal(method.path)}], given, options);",
             "  }",
         ]
@@ -117,6 +120,12 @@ class _Module:
                     "  },",
                 ]
         return [*lines, "} as const satisfies { readonly [path: string]: AelMethod };", ""]
+
+
+def _names(service: Service) -> dict[str, str]:
+    """A name for each method, by its path, that no other method of the class has."""
+    scope = Scope()
+    return {method.path: scope.take(_camel(own(method))) for method in service.methods}
 
 
 def _camel(name: str) -> str:

@@ -67,6 +67,11 @@ provide Words as words
   fn strike(what: String) -> String fails Uncertain { try strike(what) }
 }
 
+pub node connect(number: Int) -> Int { number }
+pub node _client() -> Int { 1 }
+pub node get_one() -> Int { 1 }
+pub node get__one() -> Int { 2 }
+
 pub node double(number: Int) -> Int { number + number }
 
 /// Ask outside.

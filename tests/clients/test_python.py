@@ -227,6 +227,7 @@ def test_without_an_event_loop(tmp_path: Path, capsys: pytest.CaptureFixture[str
         made.ShopSyncClient.connect(url) as shop,
     ):
         assert shop.double(21).unwrap() == 42
+        assert (shop.connect_(3).unwrap(), shop._client_().unwrap()) == (3, 1)
         assert isinstance(shop.words.same({"from": "full", "list": []}), ael.Failed)
 
 

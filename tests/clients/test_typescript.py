@@ -102,6 +102,7 @@ def test_a_user_in_node_sees_every_ending_typed(tmp_path: Path, capsys: pytest.C
     assert found["constructor"]["value"] == whole
     assert found["then"]["value"] == ["a", ["b"]]
     assert found["chain"]["value"] == 42
+    assert found["twins"] == [1, 2]
     # 2^53 is beyond what JavaScript tells apart from its neighbour: refused, and never rounded.
     assert (found["large"]["outcome"], found["large"]["kind"]) == ("fault", "Malformed")
     assert "--integers bigint" in found["large"]["message"]

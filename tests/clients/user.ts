@@ -34,6 +34,7 @@ say("full", told(await shop.words.same({ value: { from: "full", list: [] } })));
 say("constructor", await shop.words.constructor_({ value: { at: "2026-03-01T00:00:00Z", promise: {} } }));
 say("then", await shop.words.then_({ value: ["a", ["b"]] }));
 say("chain", await shop.chain({ number: 41 }));
+say("twins", [await shop.getOne(), await shop.getOne_2()].map((one) => (one.outcome === "value" ? one.value : 0)).sort());
 say("large", await shop.double({ number: 4_503_599_627_370_496 }));
 say("bad", await shop.double({ number: "x" as unknown as number }));
 
