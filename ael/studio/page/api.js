@@ -9,9 +9,17 @@ export class Failed extends Error {
   }
 }
 
+// JSON whose whole numbers keep every digit: an Int has no bounds, a number here has.
+export const parse = (text) => JSON.parse(text, (_, value, at) => Number.isInteger(value) && !Number.isSafeInteger(value) && at?.source ? JSON.rawJSON(at.source) : value);
+// What was typed as a number; the text itself where it is none.
+export function numeral(typed) {
+  try { const value = parse(typed); if (typeof value === "number" || JSON.isRawJSON?.(value)) { return value; } } catch { /* as it is read without JSON */ }
+  return typed.trim() === "" || Number.isNaN(Number(typed)) ? typed : Number(typed);
+}
+
 async function answered(response) {
   let told = {};
-  try { told = await response.json(); } catch { told = {}; }
+  try { told = parse(await response.text()); } catch { told = {}; }
   if (!response.ok) { throw new Failed(response.status, told); }
   return told;
 }
@@ -55,7 +63,7 @@ export class Live {
     this.source = source;
     for (const name of ["runs", "run", "text", "trouble"]) {
       source.addEventListener(name, (event) => {
-        const told = JSON.parse(event.data);
+        const told = parse(event.data);
         if (name === "run") { this.after = told.after; }
         this.hear(name, told);
       });

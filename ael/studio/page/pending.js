@@ -1,6 +1,6 @@
 // What waits for a person, with everything that is needed to decide: the exact arguments, the question, what is not known.
 
-import { at, get, post } from "./api.js";
+import { at, get, numeral, parse, post } from "./api.js";
 import { dialog, facts, h, json, long, problem, say, set, time, to, when } from "./dom.js";
 
 export class Pending {
@@ -83,7 +83,7 @@ export class Pending {
     const go = (decision) => (event) => {
       const body = { decision, reason: reason.value, resume: here.box.checked };
       if (decision === "approve" && editing.open) {
-        try { body.arguments = JSON.parse(edited.value); } catch { set(failed, problem({ message: "the arguments are no JSON" })); edited.focus(); return; }
+        try { body.arguments = parse(edited.value); } catch { set(failed, problem({ message: "the arguments are no JSON" })); edited.focus(); return; }
       }
       if (decision === "deny" && !reason.value.trim()) { set(failed, problem({ message: "A no needs a reason: the model reads it." })); reason.focus(); return; }
       this.decide(one, body, failed, event.currentTarget);
@@ -109,7 +109,7 @@ export class Pending {
     } else {
       const text = h("textarea", { id: `${id}-text`, rows: 3 });
       control = h("div", {}, h("label", { for: `${id}-text` }, "Answer"), text);
-      read = () => (kind === "integer" || kind === "number" ? Number(text.value) : text.value);
+      read = () => (kind === "integer" || kind === "number" ? numeral(text.value) : text.value);
     }
     const give = (value) => (event) => {
       const answer = value === undefined ? read() : value;
@@ -130,7 +130,7 @@ export class Pending {
     const here = this.here(id, one);
     const took = (event) => {
       let value;
-      try { value = JSON.parse(result.value || "null"); } catch { set(failed, problem({ message: "The result is no JSON." })); result.focus(); return; }
+      try { value = parse(result.value || "null"); } catch { set(failed, problem({ message: "The result is no JSON." })); result.focus(); return; }
       this.decide(one, { decision: "settle", result: value, resume: here.box.checked }, failed, event.currentTarget);
     };
     return h("div", { class: "decide" }, h("p", { class: "soft" }, "Look at the other side, by the key: did it take effect?"), h("label", { for: `${id}-result` }, "What it gave, as JSON"), result, here.element,

@@ -1,6 +1,6 @@
 // A new run: an entry of the program, and a form from the types of its parameters. What does not fit is said at its field.
 
-import { get, post } from "./api.js";
+import { get, numeral, parse, post } from "./api.js";
 import { h, problem, put, say, set, to } from "./dom.js";
 import { title } from "./main.js";
 
@@ -61,7 +61,6 @@ export function view(main, page) {
   return { ready: load() };
 }
 
-
 // Show a problem at its field, or at the nearest one around it.
 function mark(form, one) {
   let path = one.path;
@@ -120,7 +119,7 @@ function field(one, path) {
     return { name: one.name, element: wrap(label(said, id), box), read: () => (box.value === "" ? EMPTY : box.value === "true") };
   }
   if (one.kind === "choice") {
-    const box = h("select", { id }, one.required && given === undefined ? null : h("option", { value: "" }, ""), one.choices.map((each, at) => h("option", { value: String(at) }, String(each))));
+    const box = h("select", { id }, one.required && given === undefined ? null : h("option", { value: "" }, ""), one.choices.map((each, at) => h("option", { value: String(at) }, typeof each === "string" ? each : JSON.stringify(each))));
     if (given !== undefined) { box.value = String(one.choices.indexOf(given)); }
     return { name: one.name, element: wrap(label(said, id), box), read: () => (box.value === "" ? EMPTY : one.choices[Number(box.value)]) };
   }
@@ -132,8 +131,7 @@ function field(one, path) {
     const typed = text.value;
     if (typed === "" && !(one.required && (one.kind === "text" || one.kind === "lines"))) { return one.required ? null : EMPTY; }
     if (one.kind === "text" || one.kind === "lines" || one.kind === "decimal") { return typed; }
-    if (one.kind === "json") { try { return JSON.parse(typed); } catch { throw new Wrong(path, "this is no JSON"); } }
-    const value = Number(typed);
-    return typed.trim() === "" || Number.isNaN(value) ? typed : value;
+    if (one.kind === "json") { try { return parse(typed); } catch { throw new Wrong(path, "this is no JSON"); } }
+    return numeral(typed);
   } };
 }

@@ -1,6 +1,6 @@
 // One step, whole: what a model was sent and said, what a call was given and gave, who approved it, each attempt with what it took.
 
-import { at, get } from "./api.js";
+import { at, get, parse } from "./api.js";
 import { badge, facts, h, json, lasted, long, money, number, problem, set, when } from "./dom.js";
 
 const RECORDED = new Set(["turn", "tool", "operation", "store", "effect", "approval", "retry", "run"]);
@@ -124,7 +124,7 @@ function turn(step) {
 
 function pretty(text) {
   if (typeof text !== "string") { return text; }
-  try { return JSON.parse(text); } catch { return text; }
+  try { return parse(text); } catch { return text; }
 }
 const message = (role, about, ...content) => h("div", { class: `message ${role}` }, h("p", { class: "role" }, role, about ? ` · ${about}` : ""), content);
 const proposed = (name, given) => h("div", { class: "proposed" }, h("p", {}, "call ", h("strong", {}, name)), given === null || given === undefined ? null : shown(pretty(given)));
