@@ -67,7 +67,12 @@ class Region:
         inside = [*self._inside(other), *other._inside(self)]
         if not (atoms or intervals or inside):
             return None
-        return Region(False, atoms | {_atom(one) for one in inside}, intervals)
+        return values(atoms | {_atom(one) for one in inside}, False, intervals)
+
+    @property
+    def points(self) -> frozenset[Atom]:
+        """The atoms that are numbers."""
+        return frozenset(_atom(one) for one in self.numbers)
 
     def _inside(self, other: Region) -> Iterable[Number]:
         """The numbers that are in an interval of the other."""

@@ -7,16 +7,18 @@ is computed, and not tried out: two that do are an error, unless the table says 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 
 from ael.check.checker import UNKNOWN, Checker
 from ael.check.constant import FAILED
-from ael.check.region import EVERYTHING, Region, compared, number_of, values
+from ael.check.region import EVERYTHING, Interval, Region, compared, number_of, values
 from ael.check.suggest import did_you_mean
 from ael.source import Span
 from ael.syntax import nodes as n
-from ael.types.type import DurationType, IntType, Type, UnionType
+from ael.types.text import show
+from ael.types.type import DecimalType, DurationType, FloatType, IntType, Type, UnionType
 
 _POLICIES = ("unique", "first")
 _MOST = 1_000
@@ -153,7 +155,19 @@ def _region(c: Checker, cell: n.Cell, type: Type) -> Region | None:
         if not (found.all or found.atoms or found.intervals):
             c.report("AEL0413", "this cell holds for nothing: there is no whole number in it", cell.span)
             return None
-    return found
+    return found if found is None else _of_type(c, cell, type, numbers, found)
+
+
+def _of_type(c: Checker, cell: n.Cell, type: Type, numbers: Sequence[Type], found: Region) -> Region | None:
+    """What is left within the bounds of the type; None after a report."""
+    bounded = [one for one in numbers if isinstance(one, IntType | FloatType | DecimalType)]
+    if len(bounded) != 1 or found.all:
+        return found
+    low, high = number_of(bounded[0].min), number_of(bounded[0].max)
+    within = found.meet(Region(False, found.atoms - found.points, (Interval(low, True, high, True),)))
+    if within is None:
+        c.report("AEL0413", f"this cell holds for nothing: `{show(type)}` has no such value", cell.span)
+    return within
 
 
 def _pattern(c: Checker, node: n.Pattern, type: Type) -> Region | None:
@@ -223,7 +237,11 @@ def _value(region: Region) -> str | None:
 def _written(number: Fraction) -> str | None:
     if set(_factors(number.denominator)) - {2, 5}:
         return None
-    return str(number.numerator) if number.denominator == 1 else str(Decimal(number.numerator) / Decimal(number.denominator))
+    if number.denominator == 1:
+        return str(number.numerator)
+    shown = Decimal(number.numerator) / Decimal(number.denominator)
+    # A Float has more digits than anybody writes.
+    return str(shown) if Fraction(shown) == number else repr(float(number))
 
 
 def _factors(number: int) -> list[int]:

@@ -17,6 +17,7 @@ once. Exit code 0 when they were told to end; 2 for bad usage, a program that do
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -79,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
         return 2
     if args.plan:
         for part in found:
-            print(f"{part.name:<10} ael {' '.join(part.words)}")
+            print(f"{part.name:<10} ael {shlex.join(part.words)}")
         return 0
     # The supervisor is loaded only by who needs it.
     return int(import_module("ael.cli.up_run").keep_up(found))

@@ -117,6 +117,18 @@ WRONG = [
     ("", "t(a: Int, b: Int) -> Int", "  when < b, _ => 1\n", "a cell compares with a constant: a number, or a length of time"),
     ("", "t(a: Int) -> Int", "  when > 4 and < 5 => 1\n", "this cell holds for nothing: there is no whole number in it"),
     ("", "t(a: Decimal) -> Int", "  when > 5.00 and < 4.00 => 1\n", "this cell holds for nothing"),
+    (
+        "",
+        "t(a: Int(1..3) | null) -> Int",
+        "  when null | 2 => 1\n  when 5 => 1\n",
+        "this cell holds for nothing: `Int(1..3)?` has no such value",
+    ),
+    (
+        "",
+        "t(a: Decimal(min: 0.00)) -> Int",
+        "  when < 0.00 => 1\n",
+        "this cell holds for nothing: `Decimal(min: 0.00)` has no such value",
+    ),
     ("node n() -> Int { 1 }\n", "t(a: Int) -> Int", "  when 1 => n()\n", "a table is plain code, and `n` reaches outside"),
 ]
 
@@ -178,3 +190,12 @@ def test_a_cell_of_many_values_is_checked_in_time_that_grows_with_them(tmp_path:
     (one,) = bag.sorted()
     assert (one.code, one.notes[0]) == ("AEL0414", "for example `a`: 1499, `b`: 1499.5")
     assert looks < 20 * many
+
+
+def test_two_rows_do_not_hold_at_once_for_what_is_beyond_the_bounds_of_the_type(tmp_path: Path) -> None:
+    text = "table t(a: Int(min: 1, max: 3)) -> Int {\n  when 1 | 7 => 1\n  when > 1 => 2\n  otherwise => 3\n}\n"
+    opened, bag = open_files(tmp_path, {"main.ael": text + "node main(a: Int(min: 1, max: 3)) -> Int { t(a) }\n"})
+    assert opened is not None, bag.sorted()
+    text = "table t(a: Float) -> Int {\n  when 0.1 => 1\n  when <= 0.1 => 2\n  otherwise => 3\n}\n"
+    _, bag = open_files(tmp_path, {"main.ael": text})
+    assert bag.sorted()[0].notes[0] == "for example `a`: 0.1"

@@ -152,6 +152,11 @@ def test_the_plan_follows_from_the_program(tmp_path: Path, capsys: pytest.Captur
     written(tmp_path, pack='pack desk {\n  version "1.0"\n}\n', deploy="runs = memory\n")
     assert main(["up", here, "--plan"]) == 0
     assert capsys.readouterr().out.splitlines() == [f"studio     ael studio {here} --no-open --port 0"]
+    blank = tmp_path / "a desk"
+    blank.mkdir()
+    (blank / "main.ael").write_text("node main() -> Int { 1 }\n", encoding="utf-8")
+    assert main(["up", str(blank), "--plan"]) == 0
+    assert capsys.readouterr().out == f"studio     ael studio '{blank}' --no-open --port 0\n"
     assert main(["up", here, "--no-studio"]) == 2
     assert "nothing of this program is kept up" in capsys.readouterr().err
 
