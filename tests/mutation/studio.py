@@ -6,6 +6,7 @@ from tests.mutation.mutation import Mutation
 
 _GUARD = "tests/studio/test_guard.py::"
 _API = "tests/studio/test_api.py::"
+_AGAIN = "tests/studio/test_again.py::"
 
 MUTATIONS = (
     Mutation(
@@ -71,5 +72,21 @@ MUTATIONS = (
         "        shown = None if seen.show is None else seen.show(seen.input)\n",
         "        shown = seen.input\n",
         f"{_API}test_the_deployment_says_what_is_shown",
+    ),
+    Mutation(
+        "K30",
+        "the look at who may decide now",
+        "ael/studio/act.py",
+        "    await desk.program.now()\n    asked = await find(",
+        "    asked = await find(",
+        f"{_AGAIN}test_who_was_taken_off_the_list_does_not_decide",
+    ),
+    Mutation(
+        "K41",
+        "the look for a mask in arguments that are sent",
+        "ael/studio/act.py",
+        "            if MASK in str(edited) and desk.masker.value(asked.arguments) != asked.arguments:\n",
+        "            if False:\n",
+        f"{_AGAIN}test_a_masked_argument_is_not_sent_as_its_mask",
     ),
 )
