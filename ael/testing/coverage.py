@@ -74,7 +74,7 @@ def modules_of(opened: Opened) -> list[Module]:
         code = compile(made[name], places[name].filename, "exec", dont_inherit=True)
         lines = frozenset(at for at in _lines(code) if not any(first <= at <= last for first, last in tests))
         declared = [
-            Declared(_WORDS[type(d)], d.name.text, first, last, f"{name}.{d.name.text}")
+            Declared(_word(d), d.name.text, first, last, f"{name}.{d.name.text}")
             for d, first, last in spans
             if isinstance(d, n.FunctionDecl | n.ToolDecl | n.NodeDecl | n.AgentDecl)
         ]
@@ -83,6 +83,12 @@ def modules_of(opened: Opened) -> list[Module]:
 
 
 _WORDS: dict[type, str] = {n.FunctionDecl: "fn", n.ToolDecl: "tool", n.NodeDecl: "node", n.AgentDecl: "agent"}
+
+
+def _word(declared: n.Node) -> str:
+    """The word that begins a declaration with code."""
+    table = isinstance(declared, n.FunctionDecl) and isinstance(declared.body, n.Rows)
+    return "table" if table else _WORDS[type(declared)]
 
 
 def _lines(code: CodeType) -> Iterator[int]:

@@ -89,6 +89,11 @@ def test_what_did_not_run_is_told(desk: Ael, words: tuple[str, ...]) -> None:
     assert "not: 5, 12-13" in some
 
 
+def test_a_table_that_never_ran_is_told_as_one(desk: Ael) -> None:
+    desk.write({"money.ael": MONEY + "pub table fee(n: Int) -> Int {\n  when 1 => 2\n  otherwise => 3\n}\n"})
+    assert "never ran: table fee" in desk("test", "--coverage").out
+
+
 def test_it_is_one_report_for_every_tool(desk: Ael) -> None:
     whole = json.loads(desk("test", "--coverage", "json").out)
     main, money = whole["files"]
