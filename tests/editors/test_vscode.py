@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -159,6 +160,26 @@ def test_it_starts_the_server_of_the_workspace_and_shows_its_diagnostics(start: 
     editor.do("edit", text=WRONG)
     assert editor.do("diagnostics", count=1) == [found]
     assert editor.do("deactivate")
+
+
+def test_nothing_of_a_workspace_that_is_not_trusted_is_started(start: Start, tmp_path: Path) -> None:
+    folder = tmp_path / ".venv" / "bin"
+    folder.mkdir(parents=True)
+    (folder / "ael").write_text(f"#!/bin/sh\ntouch {shlex.quote(str(tmp_path / 'started'))}\n", encoding="utf-8")
+    (folder / "ael").chmod(0o755)
+    file = tmp_path / "main.ael"
+    file.write_text(RIGHT, encoding="utf-8")
+    editor = start({"trusted": False})
+    editor.do("activate")
+    editor.do("open", file=str(file), text=RIGHT)
+    for name, args in (("ael.run", []), ("ael.studio", []), ("ael.explain", ["AEL0203"])):
+        done = editor.do("command", name=name, args=args, typed="")
+        assert done["shown"] == [["error", "AEL: this workspace is not trusted, so nothing of it is started."]]
+        assert done["executed"] == []
+    editor.do("command", name="ael.restart")
+    assert editor.do("ready") == "AEL: this workspace is not trusted, so nothing of it is started."
+    assert editor.do("tasks") == []
+    assert not (tmp_path / "started").exists()
 
 
 def test_without_a_server_it_says_what_to_do(start: Start, tmp_path: Path) -> None:

@@ -139,7 +139,7 @@ const vscode = rest({
     tabGroups: { all: [], onDidChangeTabs: () => new Disposable(), onDidChangeTabGroups: () => new Disposable() },
   }, "window"),
   workspace: rest({
-    isTrusted: true,
+    isTrusted: settings.trusted ?? true,
     get textDocuments() { return documents; },
     notebookDocuments: [],
     workspaceFolders: [{ uri: Uri.file(folder), name: path.basename(folder), index: 0 }],

@@ -10,8 +10,11 @@ const INSTALL = "How to Install";
 const SET = "Set the Path";
 const AGAIN = "Try Again";
 
-/** Where `ael` is for this window. */
+/** Where `ael` is for this window. A workspace that is not trusted has none: its `.venv` would be a program of whoever made it. */
 export function located(): Found {
+  if (!vscode.workspace.isTrusted) {
+    return { missing: "this workspace is not trusted, so nothing of it is started", looked: [] };
+  }
   return find({
     setting: vscode.workspace.getConfiguration("ael").get<string>("path", ""),
     folders: (vscode.workspace.workspaceFolders ?? []).filter((one) => one.uri.scheme === "file").map((one) => one.uri.fsPath),
