@@ -27,6 +27,16 @@ CASES: dict[str, tuple[str, list[str], list[str]]] = {
     "methods": ("fn f(o: Order) -> String {\n  o.id.‸\n}", ["trim", "length", "split"], ["map"]),
     "methods in a lambda": ("fn f(xs: List<Int>) -> Int {\n  xs.filter(fn(x) => x.‸ > 1)\n}", ["abs", "clamp"], []),
     "variants": ("fn f() -> Topic { Topic.‸ }", ["Refund", "Shipping", "Other", "check"], []),
+    "variants in a pattern": (
+        "fn f(t: Topic) -> Int {\n  match t {\n    Topic.‸ => 1\n    _ => 2\n  }\n}",
+        ["Refund", "Shipping", "Other"],
+        ["check"],
+    ),
+    "variants in a cell": (
+        "table t(a: Int, t: Topic) -> Int {\n  when 1, Topic.Other | Topic.‸ => 1\n  otherwise => 2\n}",
+        ["Refund", "Shipping", "Other"],
+        ["check"],
+    ),
     "operations": ("fn f() { Orders.‸ }", ["get", "refund"], []),
     "store operations": ("fn f() { notes.‸ }", ["get", "put", "swap", "page"], []),
     "members of a module": ("use std/json as j\nfn f() { j.‸ }", ["canonical", "diff"], ["let"]),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ael.check.access import fields_of
 from ael.check.builtin import METHODS, RECEIVERS
@@ -148,6 +148,28 @@ def in_path(cursor: Cursor, path: n.Path, kinds: frozenset[Kind], *, call: bool 
         owner = inner(snapshot.collected, owner, part.text)
     if owner is not None:
         yield from of_symbol(snapshot, owner, kinds, call=call)
+
+
+def in_pattern(cursor: Cursor, path: n.Path, kinds: frozenset[Kind]) -> Iterator[Item]:
+    """The same where a pattern stands: of an enum its variants."""
+    found = list(variants_in(cursor, [part.text for part in path.parts[:-1]]))
+    yield from found or in_path(cursor, path, kinds)
+
+
+def variants_in(cursor: Cursor, names: Sequence[str]) -> Iterator[Item]:
+    """The variants of the enum of a dotted name, as a pattern has them."""
+    assert cursor.guess is not None
+    snapshot, file, _ = cursor.guess
+    owner = look(file.scope, names[0]) if file.scope is not None and names else None
+    for name in names[1:]:
+        owner = inner(snapshot.collected, owner, name) if owner is not None else None
+    definition = snapshot.collected.definitions.get(owner.name) if owner is not None else None
+    if not isinstance(definition, EnumDef):
+        return
+    for variant in definition.variants:
+        item = variant_item(definition, variant.name, "", OWN)
+        item.snippet = ""
+        yield item
 
 
 def variants_of(snapshot: Snapshot, type: Type | None) -> Iterator[EnumDef]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ael.check.declare import LANGUAGE as BROUGHT
 from ael.editor.features import written
+from ael.editor.features.complete_members import variants_in
 from ael.editor.features.complete_names import symbols, types
 from ael.editor.features.cursor import Cursor
 from ael.editor.features.entity import Entity
@@ -168,8 +169,13 @@ def cells(cursor: Cursor) -> Iterator[Item] | None:
         depth -= before[at] in ("(", "[")
         column += depth == 0 and before[at] == ","
         at -= 1
-    if at < 0 or before[at] != "when" or column >= len(table.parameters) or before[-1] == ".":
+    if at < 0 or before[at] != "when" or column >= len(table.parameters):
         return None
+    if before[-1] == ".":
+        first = len(before) - 2
+        while first >= 2 and before[first - 1] == ".":
+            first -= 2
+        return variants_in(cursor, before[first::2])
     return _cell(cursor, table.parameters[column])
 
 

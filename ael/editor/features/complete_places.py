@@ -9,7 +9,7 @@ from ael.check.collect import Kind
 from ael.check.mcp import wire_of
 from ael.check.packs import written_name
 from ael.editor.features import written
-from ael.editor.features.complete_members import after_dot, in_path
+from ael.editor.features.complete_members import after_dot, in_path, in_pattern
 from ael.editor.features.complete_names import TYPES, elsewhere, symbols, types, values
 from ael.editor.features.complete_patterns import cells, errors, patterns
 from ael.editor.features.cursor import Cursor
@@ -167,7 +167,7 @@ def _path(cursor: Cursor, node: n.Node, around: tuple[n.Node, ...]) -> Iterator[
         case n.ProvideDecl():
             return _names(cursor, node, frozenset({"service", "module"}))
         case n.TypePattern() | n.VariantPattern():
-            return in_path(cursor, node, TYPES) if len(node.parts) > 1 else patterns(cursor)
+            return in_pattern(cursor, node, TYPES) if len(node.parts) > 1 else patterns(cursor)
         case n.Edge():
             return errors(cursor, faults=True)
         case n.FunctionDecl() | n.ToolDecl() | n.NodeDecl() | n.AgentDecl() | n.Operation():
