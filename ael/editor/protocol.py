@@ -27,6 +27,7 @@ MAX_MESSAGE = 64 * 1024 * 1024
 """Bytes of one message; a longer one ends the connection, since what follows it cannot be found."""
 MAX_HEADER = 8 * 1024
 _LENGTH = re.compile(rb"content-length:[ \t]*(\d{1,12})[ \t]*\r?\n?", re.IGNORECASE)
+_FIELD = re.compile(rb"[A-Za-z-]+[ \t]*:")
 
 
 class Lost(Exception):
@@ -55,7 +56,11 @@ class Frames:
                 if len(self._bytes) > MAX_HEADER:
                     raise Lost("a header without an end")
                 return None
-            lengths = [found for line in self._bytes[:end].split(b"\r\n") if (found := _LENGTH.fullmatch(line))]
+            lines = self._bytes[:end].split(b"\r\n")
+            if not all(_FIELD.match(line) for line in lines if line.strip()):
+                # `POST / HTTP/1.1`: a page in a browser may send what it likes to a port of this machine.
+                raise Lost("a header that is none of this protocol")
+            lengths = [found for line in lines if (found := _LENGTH.fullmatch(line))]
             if not lengths:
                 raise Lost("a message without a length")
             self._length = int(lengths[-1][1])

@@ -341,7 +341,15 @@ def test_an_exit_without_shutdown(fresh: Editor) -> None:
     assert fresh.process.wait(WAIT) == 1
 
 
-@pytest.mark.parametrize("data", [b"Content-Length: 999999999999\r\n\r\n", b"Nothing: 1\r\n\r\n", b"x" * 20_000])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"Content-Length: 999999999999\r\n\r\n",
+        b"Nothing: 1\r\n\r\n",
+        b"x" * 20_000,
+        b"POST /a:b HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}",
+    ],
+)
 def test_bytes_that_are_no_messages(fresh: Editor, data: bytes) -> None:
     fresh.start()
     fresh.send_bytes(data)
