@@ -1,6 +1,7 @@
 """Text to tokens, with the rules of newlines (language.md, section 2) applied, cut into declarations.
 
-One master expression, every alternative of which is linear (possessive repetition, no nesting); strings with `${…}` come as a
+One master expression, every alternative of which is linear (possessive repetition of single characters alone: of a group it
+matches wrongly before Python 3.11.5; what a group may begin with, nothing after it does); strings with `${…}` come as a
 head, the tokens of the expression, middles and a tail, so that nothing recurses. Declarations are cut where a word that
 begins one begins a line outside all brackets. When brackets do not match, the file is read again, and then such a word in the
 first column closes what was left open: the broken declaration is reported and the others are kept.
@@ -54,7 +55,7 @@ _TOKEN = re.compile(
       ([A-Za-z_]\w*+)
     | (->|=>|==|!=|<=|>=|\?\?|\.\.|[(){}\[\],:.=+*<>?|%&-]|/(?!/))
     | (\r\n?|\n)
-    | ("(?!"")(?:[^"\\$\r\n]++|\\[^\r\n]|\$(?!\{))*+")
+    | ("(?!"")[^"\\$\r\n]*+(?:(?:\\[^\r\n]|\$(?!\{))[^"\\$\r\n]*+)*")
     | (\$?[0-9][0-9_]*+(?:\.[0-9][0-9_]*+)?(?:[eE][+-]?[0-9]++)?\w*+)
     | (//[^\r\n]*+)
     | (\"""|")
@@ -67,8 +68,8 @@ _WORD, _SYMBOL, _LINE, _TEXT, _NUMBER, _COMMENT, _QUOTE, _END = range(1, 9)
 _STRINGS = (_TEXT, _QUOTE)
 _LINE_END = re.compile(r"[\r\n]")
 _NOTHING: frozenset[int] = frozenset()
-_PLAIN_PIECE = re.compile(r'(?:[^"\\$\r\n]++|\\[^\r\n]|\$(?!\{))*+')
-_BLOCK_PIECE = re.compile(r'(?:[^"\\$]++|\\[\s\S]|\$(?!\{)|"(?!""))*+')
+_PLAIN_PIECE = re.compile(r'[^"\\$\r\n]*+(?:(?:\\[^\r\n]|\$(?!\{))[^"\\$\r\n]*+)*')
+_BLOCK_PIECE = re.compile(r'[^"\\$]*+(?:(?:\\[\s\S]|\$(?!\{)|"(?!""))[^"\\$]*+)*')
 _RAW_REST = re.compile(r'"([^"\r\n]*+)"')
 _COLON_AHEAD = re.compile(r"[ \t]*+(?:\?[ \t]*+)?:")
 _PARENTHESIS_AHEAD = re.compile(r"[ \t]*+\(")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
+import ael
 from ael.diagnostics.diagnostic import Bag
 from ael.project.lock import read_lock
-from ael.source import MAX_SOURCE_BYTES, SourceError, decode, read
+from ael.source import MAX_SOURCE_BYTES, Source, SourceError, decode, read
 from ael.syntax import nodes as n
 from ael.syntax.parse import parse_module
 from ael.syntax.tree import same
@@ -219,3 +221,24 @@ def test_what_is_no_regular_file_is_not_opened(tmp_path: Path) -> None:
     (tmp_path / "large.ael").write_bytes(b"\n" * (MAX_SOURCE_BYTES + 1))
     with pytest.raises(SourceError, match="larger than"):
         read(tmp_path / "large.ael")
+
+
+def test_no_group_is_repeated_possessively() -> None:
+    """Before 3.11.5 Python matches such a group wrongly: Debian 12 has 3.11.2, where a string with an escape had no end."""
+    group = re.compile(r"\)(?:[*+?]|\{\d*,?\d*\})\+(?=[\s\"'|)])")
+    assert group.search(r'"(?:a|b)*+"'), "it finds what it looks for"
+    package = Path(ael.__file__).parent
+    found = [
+        f"{file.relative_to(package)}:{number}"
+        for file in sorted(package.rglob("*.py"))
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
+        if group.search(line)
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize("text", ['"' + "\\n" * 50 + "$" * 50 + '"', '"""\n' + '  a "b" ""c \\" $ d\n' * 50 + '  """'])
+def test_strings_with_many_escapes_end(text: str) -> None:
+    bag = Bag()
+    parse_module(Source("a.ael", f"const A: String = {text}\n"), bag)
+    assert bag.sorted() == []
