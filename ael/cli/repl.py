@@ -71,6 +71,8 @@ def run(args: argparse.Namespace) -> int:
                 return _Prompt(session, runner, args).run()
             finally:
                 runner.run(session.close())
+    except BrokenPipeError:
+        raise
     except OSError as error:
         print(f"ael repl: {(error.strerror or str(error)).lower()}", file=sys.stderr)
         return 2
@@ -122,7 +124,8 @@ class _Prompt:
             return self._all(iter(args.inputs))
         lines = Lines(sys.stdin, sys.stdout, sys.stderr)
         if lines.interactive:
-            print("AEL: `:help` lists the commands, Ctrl-D ends.", file=sys.stderr)
+            here = "; `:load main.ael` takes the program here" if args.path is None and Path("main.ael").is_file() else ""
+            print(f"AEL: `:help` lists the commands, Ctrl-D ends{here}.", file=sys.stderr)
         editing = contextmanager(edited)(self._complete, history=not args.no_history) if lines.interactive else nullcontext()
         with editing:
             return self._all(_inputs(lines))

@@ -20,6 +20,7 @@ from ael.data import dataclass, field, replace
 from ael.diagnostics.diagnostic import Bag, Diagnostic, Place, Severity
 from ael.diagnostics.pieces import Pieces
 from ael.host import Host, HostError, open_host, store_of
+from ael.project.bind import bind_without
 from ael.project.deployment import Deployment
 from ael.project.load import Project, load_project
 from ael.project.program import Opened, load_deployment
@@ -151,10 +152,12 @@ class Session:
             return Result(problems=[Diagnostic("AEL0801", f"this file cannot be read: {error.reason}", place)])
         before = (self.program, self.file, self._path, self.declared, self.values)
         self.program, self.file, self._path, self.declared, self.values = source, file, file.resolve(), [], {}
-        looked = self.look()
-        if looked.program is None:
+        looked, bag = self.look(), Bag()
+        if looked.program is not None:
+            self.deployment_of(looked.project, looked.program, bag)
+        if looked.program is None or bag.errors:
             self.program, self.file, self._path, self.declared, self.values = before
-            return Result(problems=looked.problems)
+            return Result(problems=[*looked.problems, *bag.sorted()])
         self._stores = {}
         return Result(problems=looked.problems)
 
@@ -300,7 +303,9 @@ class Session:
     # --- running ---------------------------------------------------------------------------------------------------------
 
     def deployment_of(self, project: Project, program: CheckedProgram, bag: Bag) -> Deployment | None:
-        """The deployment that the session runs under."""
+        """The deployment that the session runs under. `deploy.ael` is that of a program: it binds what an empty session does not have."""
+        if self.file is None and self.deploy is None:
+            return bind_without(program, project.root, bag)
         return load_deployment(project, program, self.deploy, bag)
 
     async def _run(self, place: Place, form: Form, looked: Looked) -> Result:

@@ -53,6 +53,29 @@ def test_a_long_input_is_read_in_time(ael: Ael) -> None:
     assert "AEL0911" in ended.err
 
 
+SCRIPTED = {
+    "main.ael": "node main() -> Int {\n  1\n}\n",
+    "deploy.ael": 'model clerk = scripted("script.json")\n',
+    "script.json": "[]",
+}
+
+
+def test_an_empty_session_is_not_bound_by_the_deployment_of_the_folder(ael: Ael) -> None:
+    ael.write(SCRIPTED)
+    ended = ael("repl", "-e", "1 + 1")
+    assert (ended.code, ended.out, ended.err) == (0, "2 : Int\n", "")
+
+
+def test_a_program_whose_deployment_is_wrong_is_not_taken(ael: Ael) -> None:
+    ael.write(SCRIPTED)
+    ended = ael("repl", ".", "-e", "1 + 1")
+    assert (ended.code, ended.out) == (2, "")
+    assert "AEL0810" in ended.err
+    ended = ael("repl", "-e", "let x = 1", "-e", ":load main.ael", "-e", "x")
+    assert ended.out == "x = 1 : Int\n1 : Int\n", "everything stays as it was"
+    assert "AEL0810" in ended.err
+
+
 def test_strict_ends_at_the_first_that_fails(ael: Ael) -> None:
     ended = ael("repl", "--strict", stdin="1\n1 div 0\n2\n")
     assert (ended.code, ended.out) == (1, "1 : Int\n")
@@ -237,6 +260,11 @@ def test_an_interrupt_cancels_the_evaluation_and_not_the_session(folder: Path) -
         terminal.seen = ""
         terminal.until("endless()")
         while "cancelling" not in terminal.seen and "interrupted" not in terminal.seen:
+            if terminal.seen.endswith("ael> "):
+                # The signal came before the line was read, and has dropped it as it drops what is being typed.
+                terminal.type("endless()")
+                terminal.seen = ""
+                terminal.until("endless()")
             terminal.signal(signal.SIGINT)
             _read_for_a_while(terminal)
         terminal.seen = re.split("cancelling|interrupted", terminal.seen, maxsplit=1)[1]
