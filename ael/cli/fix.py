@@ -7,7 +7,7 @@
     ael fix --ask                    the others too, each after a yes: what a misspelt name was to be, say
 
 All fixes are applied in memory and checked again before a file is written. Exit code 0; with `--check` 1 when there is something to fix;
-2 for bad usage and a program that does not check afterwards.
+2 for bad usage, and for a program that would not check afterwards either.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _told(args: argparse.Namespace, mended: Mended) -> int:
     print(_summary(mended, errors, warnings, writes=writes), file=sys.stderr)
     if args.check and mended.changes:
         return 1
-    return 2 if errors and writes else 0
+    return 2 if errors else 0
 
 
 def _summary(mended: Mended, errors: int, warnings: int, *, writes: bool) -> str:

@@ -1,8 +1,10 @@
 """Draw an agent: its nodes and the edges between them.
 
-ael graph examples/support                              as text
-ael graph examples/support --format mermaid             for Markdown that shows such pictures
-ael graph main.ael desk --format svg --out desk.svg     one file that needs nothing else
+    ael graph examples/support                              as text
+    ael graph examples/support --format mermaid             for Markdown that shows such pictures
+    ael graph main.ael desk --format svg --out desk.svg     one file that needs nothing else
+
+Exit code 0, or 2 for bad usage and a program that does not check.
 """
 
 from __future__ import annotations

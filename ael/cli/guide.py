@@ -1,8 +1,10 @@
 """Print the guide for coding agents that write AEL: the language by example, what the checker asks for, and how to work.
 
-ael guide                            the guide, as Markdown
-ael guide --skill                    the same as a SKILL.md: with the lines in front that say when to read it
-ael guide --skill --into FOLDER      writes FOLDER/ael/SKILL.md, where an agent looks for its skills
+    ael guide                            the guide, as Markdown
+    ael guide --skill                    the same as a SKILL.md: with the lines in front that say when to read it
+    ael guide --skill --into FOLDER      writes FOLDER/ael/SKILL.md, where an agent looks for its skills
+
+Exit code 0, or 2 for bad usage.
 """
 
 from __future__ import annotations

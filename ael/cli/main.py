@@ -41,7 +41,7 @@ COMMANDS = {
     "mcp": "list, pin, compare and call what MCP servers offer",
     "studio": "look at runs in a browser: timeline, graph, prompts, cost, approvals, forks",
     "serve": "serve a program's services and nodes to others",
-    "export": "describe what a program serves: OpenAPI, a `.proto`, JSON Schema",
+    "export": "a typed client of what a program serves, in Python or TypeScript; OpenAPI, a `.proto`, JSON Schema",
     "model": "get and list small local models",
     "bundle": "hand a program on as one file: make it, look at it, install it",
     "deps": "show, explain and lock the packs that a pack depends on",
@@ -63,6 +63,10 @@ class Command(Protocol):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line. Gives the exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
+    if sys.stdout is None or sys.stderr is None:
+        # Closed by whoever started it (`>&-`): what would be written goes nowhere.
+        nowhere = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
+        sys.stdout, sys.stderr = sys.stdout or nowhere, sys.stderr or nowhere
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A terminal that cannot show a character gets its number, never a traceback.
         sys.stdout.reconfigure(errors="backslashreplace")

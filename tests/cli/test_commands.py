@@ -53,6 +53,18 @@ def test_every_command_helps(ael: Ael, command: str) -> None:
     assert ended.err == ""
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell of POSIX closes it")
+@pytest.mark.parametrize("words", ["guide", "repl -e 1", "doc --format json"])
+def test_standard_output_may_be_closed(ael: Ael, words: str) -> None:
+    ael.write({"main.ael": GOOD})
+    for closing, code in ((">&-", 0), ("| true", 0)):
+        command = f'set -o pipefail; "{sys.executable}" -m ael {words} {closing}'
+        ended = subprocess.run(
+            ["bash", "-c", command], capture_output=True, text=True, timeout=60, env=clean_environment(ael.folder)
+        )
+        assert (ended.returncode, ended.stderr) == (code, ""), closing
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_an_unknown_option_is_bad_usage(ael: Ael, command: str) -> None:
     words = {
@@ -66,6 +78,7 @@ def test_an_unknown_option_is_bad_usage(ael: Ael, command: str) -> None:
         "serve": ["--mcp"],
         "export": ["openapi"],
         "deps": ["tree"],
+        "bundle": ["check"],
         "diff": ["--api", "old", "new"],
     }.get(command, ["main.ael"])
     ael.write({"main.ael": f"{GOOD}\n{ASKS}"})

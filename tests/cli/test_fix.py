@@ -219,3 +219,11 @@ def test_fixes_come_to_an_end_and_leave_nothing_to_fix(
     mended = mend(lambda: _look(file), wanted)
     write(mended.changes)
     assert mend(lambda: _look(file), wanted).changes == []
+
+
+@pytest.mark.parametrize("option", ["--plan", "--check"])
+def test_what_cannot_be_fixed_is_no_success(ael: Ael, option: str) -> None:
+    assert ael("fix", option, "nothere.ael").code == 2
+    ael.write({"main.ael": 'node main() -> Int { "a" }\n'})
+    ended = ael("fix", option)
+    assert (ended.code, ended.err) == (2, "nothing to fix; 1 error left, which `ael check` tells\n")
