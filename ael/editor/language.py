@@ -15,7 +15,7 @@ from ael import __version__
 from ael.check import clause
 from ael.check.builtin import EFFECT_SIGNATURES, FUNCTIONS, IN_TESTS, METHODS, Builtin
 from ael.diagnostics.codes import AREAS
-from ael.editor.features.word_help import KNOWN, WORDS
+from ael.editor.word_help import KNOWN, WORDS
 from ael.editor.words import words
 from ael.project.pack import OPTIONAL_PACKAGES
 from ael.project.shipped import shipped

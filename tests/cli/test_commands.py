@@ -65,6 +65,20 @@ def test_standard_output_may_be_closed(ael: Ael, words: str) -> None:
         assert (ended.returncode, ended.stderr) == (code, ""), closing
 
 
+@pytest.mark.parametrize("command", ["language", "lsp", "doc", "studio", "serve"])
+def test_no_command_needs_an_extra_before_it_says_so(ael: Ael, command: str) -> None:
+    ael.write({"main.ael": GOOD})
+    gone = "import sys; sys.modules.update(dict.fromkeys(('lsprotocol', 'pygls', 'uvicorn', 'mcp', 'markdown_it', 'grpc')))"
+    code = f"{gone}; from ael.cli.main import main; sys.exit(main([{command!r}]))"
+    ended = subprocess.run(
+        [sys.executable, "-c", code], cwd=ael.folder, env=clean_environment(ael.folder), capture_output=True, text=True, timeout=60,
+        stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert "Traceback" not in ended.stderr
+    assert ended.returncode in (0, 2)
+    assert ended.stdout or "ael-lang[" in ended.stderr or "server/connect" in ended.stderr
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_an_unknown_option_is_bad_usage(ael: Ael, command: str) -> None:
     words = {

@@ -273,7 +273,7 @@ def test_offsets_follow_a_declaration_that_moves(tmp_path: Path) -> None:
 
 def test_pages_exist() -> None:
     from ael.editor.features.pages import page
-    from ael.editor.features.word_help import KNOWN, WORDS
+    from ael.editor.word_help import KNOWN, WORDS
 
     language = (ROOT / "docs" / "language.md").read_text(encoding="utf-8")
     heads = {line[3:].lower().replace(",", "").replace(" ", "-") for line in language.splitlines() if line.startswith("## ")}

@@ -9,8 +9,8 @@ from lsprotocol import types as lsp
 
 from ael.editor.features.hover import hover, told_at
 from ael.editor.features.markdown import code, escaped, prose, quoted
-from ael.editor.features.word_help import FAULT_HELP, TYPE_HELP, WORDS
 from ael.editor.snapshot import Snapshot
+from ael.editor.word_help import FAULT_HELP, TYPE_HELP, WORDS
 from ael.editor.words import words
 from ael.types.fault import FAULT_NAMES
 from tests.lsp_features.marked import SHOP, place

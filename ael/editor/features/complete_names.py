@@ -25,8 +25,8 @@ from ael.editor.features.items import (
 )
 from ael.editor.features.meaning import entity_of, members
 from ael.editor.features.names import visible
-from ael.editor.features.word_help import TYPE_HELP
 from ael.editor.snapshot import Snapshot
+from ael.editor.word_help import TYPE_HELP
 from ael.syntax import nodes as n
 from ael.types.definition import EnumDef, FieldDef
 from ael.types.relate import fits

@@ -12,7 +12,7 @@ from ael.editor.features.cursor import Cursor
 from ael.editor.features.entity import Entity
 from ael.editor.features.items import EXPECTED, FIRST, LANGUAGE, Item, K
 from ael.editor.features.meaning import members
-from ael.editor.features.word_help import FAULT_HELP, KNOWN
+from ael.editor.word_help import FAULT_HELP, KNOWN
 from ael.syntax import nodes as n
 from ael.types.definition import EnumDef, VariantDef
 from ael.types.fault import FAULT_NAMES

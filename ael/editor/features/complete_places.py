@@ -16,7 +16,7 @@ from ael.editor.features.cursor import Cursor
 from ael.editor.features.entity import Entity
 from ael.editor.features.expected import expected, parameter_types
 from ael.editor.features.items import EXPECTED, OWN, Item, K, escape
-from ael.editor.features.word_help import KNOWN
+from ael.editor.word_help import KNOWN
 from ael.syntax import nodes as n
 from ael.types.text import show
 from ael.types.type import Named

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from ael.check import clause
 from ael.editor.features.cursor import Cursor
 from ael.editor.features.items import EXPECTED, WORD, Item, K
-from ael.editor.features.word_help import WORDS as HELP
+from ael.editor.word_help import WORDS as HELP
 from ael.syntax import nodes as n
 from ael.syntax.words import DURATION, INT, SIZE, STARTERS, WORDS
 

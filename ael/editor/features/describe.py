@@ -12,8 +12,8 @@ from ael.editor.features import written
 from ael.editor.features.entity import Entity
 from ael.editor.features.markdown import code, escaped, prose, quoted
 from ael.editor.features.pages import page
-from ael.editor.features.word_help import FAULT_HELP, KNOWN, LANGUAGE, OUTSIDE, SERVERS, TYPE_HELP, TYPES
 from ael.editor.snapshot import Snapshot
+from ael.editor.word_help import FAULT_HELP, KNOWN, LANGUAGE, OUTSIDE, SERVERS, TYPE_HELP, TYPES
 from ael.syntax import nodes as n
 from ael.types.definition import EnumDef, FieldDef, NoDefault, RecordDef
 from ael.types.fault import FAULT_NAMES

@@ -16,8 +16,8 @@ from ael.editor.features.entity import Occurrence
 from ael.editor.features.markdown import quoted
 from ael.editor.features.names import at
 from ael.editor.features.pages import page
-from ael.editor.features.word_help import LANGUAGE, WORDS
 from ael.editor.snapshot import File, Snapshot
+from ael.editor.word_help import LANGUAGE, WORDS
 from ael.project.form import FORMS
 from ael.source import Span
 from ael.syntax import nodes as n
