@@ -17,6 +17,7 @@ from ael.diagnostics.diagnostic import Bag
 from ael.models.registry import PROVIDERS
 from ael.natives.sandbox import layers
 from ael.project.load import entry_file
+from ael.project.pack import find_root
 from ael.project.program import check_paths
 from ael.project.servers import DeclaredServer, Servers, open_servers
 from ael.project.shipped import shipped
@@ -99,6 +100,9 @@ def _keys() -> list[tuple[str, str]]:
 
 
 def _program(path: Path) -> list[tuple[str, str]]:
+    if path.is_dir() and not any(path.glob("*.ael")) and find_root(path.resolve()) is None:
+        # Not looked for below: this may be a whole disk.
+        return [(_NO, f"no AEL program in {path.resolve()}")]
     bag = Bag()
     modules = check_paths([path], bag)
     if not modules and not bag.errors:

@@ -73,6 +73,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if any("\0" in word for word in words):
         print("ael: a word of the command line holds a NUL character", file=sys.stderr)
         return 2
+    if words[:1] == ["help"]:
+        # As users of other tools type it: `ael help check` is `ael check --help`.
+        words = words[1:2] if words[1:] and words[1] not in COMMANDS else [*words[1:2], "--help"]
     name = next((word for word in words if not word.startswith("-")), None)
     if name in COMMANDS:
         return _command(name, words)
@@ -80,7 +83,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not words or "--help" in words or "-h" in words:
         parser.print_help(sys.stdout if words else sys.stderr)
         return 0 if words else 2
-    if "--version" in words:
+    if "--version" in words or words == ["-V"]:
         print(f"ael {__version__}")
         return 0
     from difflib import get_close_matches

@@ -42,7 +42,7 @@ _README = """\
     ael run .     runs it with the input that it has by itself; flags give it another one
 """
 
-_IGNORE = ".ael/\n*.db\n*.db-wal\n*.db-shm\n"
+_IGNORE = ".ael/\ndocs-api/\n*.db\n*.db-wal\n*.db-shm\n"
 
 
 def files(kind: str, name: str) -> dict[str, str]:

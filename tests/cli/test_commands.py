@@ -109,7 +109,9 @@ def test_ael_alone(ael: Ael) -> None:
     for command, text in COMMANDS.items():
         assert command in helped.out
         assert text in helped.out
-    assert ael("--version").out == f"ael {__version__}\n"
+    assert ael("--version").out == ael("-V").out == f"ael {__version__}\n"
+    assert (ael("help").out, ael("help", "check").out) == (helped.out, ael("check", "--help").out)
+    assert ael("help", "chekc").code == 2
     wrong = ael("chekc")
     assert (wrong.code, wrong.err) == (2, "ael: there is no command `chekc`; did you mean `ael check`?\n")
     assert ael("zzz").err == "ael: there is no command `zzz`; `ael --help` lists them\n"
