@@ -60,8 +60,8 @@ MUTATIONS = (
         "K49",
         "the lines that a lone CR and CRLF end",
         "ael/source.py",
-        'if char == "\\n" or (char == "\\r" and text[index + 1 : index + 2] != "\\n"):',
-        'if char == "\\n" or char == "\\r":',
+        '_LINE_END = re.compile(r"\\r\\n?|\\n")',
+        '_LINE_END = re.compile(r"\\r|\\n")',
         SYNTAX + "test_columns_are_the_same_with_any_line_end",
     ),
     Mutation(

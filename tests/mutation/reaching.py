@@ -133,8 +133,8 @@ MUTATIONS = (
         "K42",
         "the network that a test does not have",
         "ael/testing/runner.py",
-        "natives=natives, hosts=frozenset(), tenants={})",
-        "natives=natives, tenants={})",
+        "natives=natives, hosts=frozenset(), tenants={}, placements",
+        "natives=natives, tenants={}, placements",
         "tests/stdlib_net/test_tests.py",
     ),
     Mutation(

@@ -78,8 +78,8 @@ MUTATIONS = (
         "K51",
         "a file that a command wrote itself, which is no change",
         "ael/cli/watching.py",
-        "            watched.wrote(_acted(act, changed))",
-        "            _acted(act, changed)",
+        "            watched.wrote(_acted(do, changed))",
+        "            _acted(do, changed)",
         WATCH + "test_a_file_is_formatted_when_it_is_saved",
     ),
 )
