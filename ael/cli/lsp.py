@@ -54,6 +54,9 @@ def run(args: argparse.Namespace) -> int:
     from ael.editor.transport import serve_stdio, serve_tcp
 
     if args.tcp is None:
+        if not hasattr(sys.stdin, "buffer") or not hasattr(sys.stdout, "buffer"):
+            print("ael lsp: standard input and output are no pipes to speak over", file=sys.stderr)
+            return 2
         source, target = sys.stdin.buffer, sys.stdout.buffer
         sys.stdout = sys.stderr  # nothing but messages may go there
         return serve_stdio(source, target)

@@ -11,7 +11,6 @@ import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from unittest.mock import patch
@@ -22,6 +21,8 @@ from ael.project.lock import lock_bytes
 from ael.types.pin import ServerPins, pin
 from tests.cli.conftest import KEYS
 from tests.cli.mcp_desk import ODD, READ, desk
+from tests.cli.outside_tools import TOOLS
+from tests.cli.scenario import Scenario
 from tests.error_pages import FOLDER, read
 from tests.programs import write
 
@@ -119,21 +120,6 @@ node main() -> Unit fails Uncertain
 """
 
 
-@dataclass(frozen=True)
-class Scenario:
-    """Files, the words of the command line, and the environment; `exit_code` is what it ends with.
-
-    `before` are the words of a command that goes before, after which the files `changed` are written.
-    """
-
-    files: Mapping[str, str]
-    words: tuple[str, ...]
-    exit_code: int = 2
-    environment: Mapping[str, str] = field(default_factory=dict)
-    before: tuple[str, ...] = ()
-    changed: Mapping[str, str] = field(default_factory=dict)
-
-
 _MODULES = {
     "one.ael": "pub const ONE = 1\n",
     "two.ael": "pub const TWO = 2\n",
@@ -189,6 +175,7 @@ _LOCK = {
 }
 
 SCENARIOS: Mapping[str, Scenario] = {
+    **TOOLS,
     "AEL0801": Scenario({}, ("check", "missing.ael")),
     "AEL0805": Scenario(_MODULES, ("check", "main.ael", "--no-cache")),
     "AEL0830": Scenario({"main.ael": _MODEL}, ("run", "main.ael", "--question", "hello")),
@@ -291,7 +278,7 @@ def told(code: str) -> tuple[int, str, str]:
     with tempfile.TemporaryDirectory() as folder:
         write(Path(folder), scenario.files)
         limit = patch("ael.project.load.MAX_MODULES", _FEW if code == "AEL0805" else MAX_MODULES)
-        nobody = patch("sys.stdin", io.StringIO())
+        nobody = patch("sys.stdin", io.StringIO(scenario.stdin))
         installed = patch("ael.cli.serve.find_spec", (lambda name: None) if code == "AEL0874" else find_spec)
         children = patch("ael.hosting.placements.find_spec", (lambda name: None) if code == "AEL0852" else find_spec)
         package = patch("ael.hosting.runs.find_spec", (lambda name: None) if code == "AEL0833" else find_spec)
@@ -302,7 +289,7 @@ def told(code: str) -> tuple[int, str, str]:
                 write(Path(folder), scenario.changed)
             with limit, nobody, installed, children, package, redirect_stdout(out), redirect_stderr(err):
                 ended = main(scenario.words)
-    message = re.sub(r"\n*\d+ errors?; `ael explain.*$", "", err.getvalue().rstrip("\n")) + "\n"
+    message = re.sub(r"\n*\d+ (?:error|warning)s?; `ael explain.*$", "", err.getvalue().rstrip("\n")) + "\n"
     message = message.replace(f"more than {_FEW} modules", f"more than {MAX_MODULES} modules")
     message = re.sub(
         r"program [0-9a-f]{12}, and this worker has [0-9a-f]{12}", "program 51c0…, and this worker has 9aa2…", message
