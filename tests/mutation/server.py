@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import importlib
 import importlib.machinery
 import json
 import os
@@ -33,7 +34,7 @@ from hypothesis import Phase, settings
 
 PRELOADED = (asyncio, concurrent.futures, sqlite3, ssl, hypothesis.strategies, jiter, json_repair)
 SECONDS = 120
-"""After so long a run is given up. Each single test has 12 s: one that hangs without a guard has noticed that it is gone."""
+"""After so long a run is given up. Each single test has 30 s."""
 
 
 class Changed(MetaPathFinder, Loader):
@@ -60,7 +61,21 @@ class Changed(MetaPathFinder, Loader):
 def child(request: dict[str, Any], folder: str) -> int:
     """In the fork: put the mutation in place and run the tests. Gives pytest's exit code."""
     name, path = request["module"], request["module"].replace(".", "/") + ".py"
+    if name.endswith(".ts"):
+        return _beside(request, folder)
     sys.meta_path.insert(0, Changed(name, compile(request["text"], path, "exec"), os.path.abspath(path)))
+    return _tested(request, folder)
+
+
+def _beside(request: dict[str, Any], folder: str) -> int:
+    """The same for the run time of TypeScript clients, which is a file that is read."""
+    file = Path(folder, "runtime.ts")
+    file.write_text(request["text"], encoding="utf-8")
+    importlib.import_module("ael.clients.typescript")._RUNTIME = file  # type: ignore[attr-defined]
+    return _tested(request, folder)
+
+
+def _tested(request: dict[str, Any], folder: str) -> int:
     os.environ["AEL_CACHE"] = os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = folder
     # What is found is enough: it is not made smaller. The same examples each time.
     settings.register_profile("mutation", phases=[Phase.explicit, Phase.generate], derandomize=True, database=None)
@@ -75,7 +90,7 @@ def child(request: dict[str, Any], folder: str) -> int:
         "-W",
         "ignore::pytest.PytestAssertRewriteWarning",
         "--timeout",
-        "12",
+        "30",
         "--basetemp",
         f"{folder}/tmp",
     ]
