@@ -207,7 +207,8 @@ def pack(folder: Path, server: RealServer, binding: str, lines: Sequence[str] = 
         return json.loads(text)
 
     names = [use.declared.split()[1] for use in server.uses]
-    tools = "\n".join(f"  {use.declared}" for use in server.uses)
+    # A server may finish its own installation in its first call.
+    tools = "\n".join(f"  {use.declared} timeout 2min" for use in server.uses)
     (folder / "pack.ael").write_text('pack real {\n  version "1.0.0"\n  uses std/process\n}\n')
     (folder / "main.ael").write_text(
         f"""/// Use the server.
