@@ -14,7 +14,9 @@ ROOT = Path(__file__).resolve().parents[2]
 SMALL = ROOT / "examples" / "hello" / "main.ael"
 _TYPE = re.compile(r"\b(?:record|enum|error|type|service) ([A-Z]\w*)")
 _RIGHT = re.compile(r"^(?:permission|role) ([a-z][\w.]*)", re.MULTILINE)
-EDITED = Path("copy0", "examples", "support", "main.ael")
+_NATIVE = re.compile(r'extern "std:|\bnative_')
+"""What only the library itself may name: its modules that do are no modules of another pack."""
+EDITED = Path("copy0", "examples", "refunds", "main.ael")
 
 
 def code_lines(folder: Path) -> int:
@@ -37,19 +39,33 @@ def rename(folder: Path, suffix: str) -> None:
 
 
 def write(folder: Path, lines: int, one_pack: bool = False) -> int:
-    """Write copies until there are that many lines of code; the number of them. A single pack leaves out the deployments."""
+    """Write copies until there are that many lines of code; the number of them.
+
+    A single pack leaves out the deployments, and the examples that depend on packs or pin the servers of theirs.
+    """
     left_out = ("*.db*", ".ael", *(("pack.ael", "deploy*.ael") if one_pack else ()))
     written = number = 0
     while written < lines:
         copy = folder / f"copy{number}"
         for part in ("examples", "stdlib"):
             shutil.copytree(ROOT / part, copy / part, ignore=shutil.ignore_patterns(*left_out))
-        for program in (*copy.glob("examples/*"), copy / "stdlib"):
-            rename(program, f"C{number}")
+        if one_pack:
+            for lock in (ROOT / "examples").glob("*/ael.lock"):
+                shutil.rmtree(copy / "examples" / lock.parent.name)
+        for module in copy.glob("stdlib/std/*.ael"):
+            text = module.read_text(encoding="utf-8")
+            if _NATIVE.search(text):
+                module.unlink()
+            else:
+                module.write_text(text.replace("use ./", "use std/"), encoding="utf-8")
+        for place, program in enumerate((*sorted(copy.glob("examples/*")), copy / "stdlib")):
+            rename(program, f"C{number}P{place}")
         written += code_lines(copy)
         number += 1
     if one_pack:
-        (folder / "pack.ael").write_text('pack bench {\n  version "1.0.0"\n}\n', encoding="utf-8")
+        lines_of = [path.read_text(encoding="utf-8").splitlines() for path in sorted((ROOT / "examples").glob("*/pack.ael"))]
+        needs = sorted({line for own in lines_of for line in own if line.strip().startswith(("uses ", "extern "))})
+        (folder / "pack.ael").write_text("\n".join(["pack bench {", '  version "1.0.0"', *needs, "}", ""]), encoding="utf-8")
     return written
 
 
