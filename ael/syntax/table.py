@@ -7,9 +7,9 @@ rows decide one thing is checked on `rows`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from ael.data import dataclass
 from ael.source import Span
 from ael.syntax.clause import Clause
 from ael.syntax.code import Block, Expr, Pattern
