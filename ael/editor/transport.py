@@ -134,13 +134,15 @@ async def _tcp(server: Server, port: int) -> int:
     server.session.collector.take_over()
     protocol.ended = ended
     watch = asyncio.ensure_future(_watch(server, ended))
-    async with await asyncio.start_server(connected, "127.0.0.1", port) as listener:
+    listener = await asyncio.start_server(connected, "127.0.0.1", port)
+    try:
         print(f"ael lsp: listening on 127.0.0.1:{listener.sockets[0].getsockname()[1]}", file=sys.stderr, flush=True)
-        try:
-            return await over
-        finally:
-            watch.cancel()
-            server.session.stop()
+        return await over
+    finally:
+        # Not waited for: from Python 3.12 on that would be until the editor closes its end.
+        listener.close()
+        watch.cancel()
+        server.session.stop()
 
 
 class _Stream:
