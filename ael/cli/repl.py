@@ -16,6 +16,7 @@ import argparse
 import asyncio
 import signal
 import sys
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -62,6 +63,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Take inputs until there are no more."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
+        # A shell that starts something in the background has it ignore interrupts; a prompt is always for somebody who types.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         events = (lambda: Progress(colour=use_colour(), verbose=True)) if sys.stderr.isatty() else None
         session = Session(approver_of=lambda deployment: _approver(deployment, args), watching=_watched, events=events)

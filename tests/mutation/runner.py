@@ -11,7 +11,9 @@ from typing import NamedTuple
 from tests.mutation.mutation import ROOT, Mutation
 
 _FAILED = 1
-"""What pytest ends with when it ran tests and one failed. Anything else, but 0, means that it could not run them."""
+"""What pytest ends with when it ran tests and one failed. Anything else, but 0 and what follows, means that it could not run them."""
+_HUNG = -1
+"""What a run is told with that had to be ended: without its guard the code does not come back, and a test that hangs has noticed."""
 
 
 class Verdict(NamedTuple):
@@ -35,9 +37,9 @@ class Runner:
     def kill(self, mutation: Mutation) -> Verdict:
         """Run the tests of a mutation. Raises `ValueError` when the guard is not there, or the tests could not be run."""
         code, output = self._ask(mutation.module, mutation.mutated(), mutation.nodes)
-        if code not in (0, _FAILED):
+        if code not in (0, _FAILED, _HUNG):
             raise ValueError(f"{mutation.label}: {mutation.tests} could not be run ({code}):\n{output}")
-        return Verdict(code == _FAILED, output)
+        return Verdict(code in (_FAILED, _HUNG), output)
 
     def passes(self, mutations: list[Mutation]) -> str:
         """Run all tests of `mutations` over the code as it is: what pytest wrote when one fails, else nothing."""

@@ -33,8 +33,8 @@ import pytest
 from hypothesis import Phase, settings
 
 PRELOADED = (asyncio, concurrent.futures, sqlite3, ssl, hypothesis.strategies, jiter, json_repair)
-SECONDS = 120
-"""After so long a run is given up. Each single test has 30 s."""
+SECONDS = 75
+"""After so long a run is given up, before whoever asked for it is. Each single test has 30 s."""
 
 
 class Changed(MetaPathFinder, Loader):
