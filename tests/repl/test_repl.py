@@ -7,12 +7,13 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Ael, clean_environment
-from tests.cli.terminal import Terminal
+from tests.cli.terminal import WAIT, Terminal
 from tests.repl.test_session import DESK
 
 ASKING = """\
@@ -257,16 +258,10 @@ def test_an_interrupt_cancels_the_evaluation_and_not_the_session(folder: Path) -
     with Terminal(["repl", "main.ael"], folder) as terminal:
         terminal.until("ael> ")
         terminal.type("endless()")
-        terminal.seen = ""
-        terminal.until("endless()")
+        _computing(terminal)
+        terminal.signal(signal.SIGINT)
         while "cancelling" not in terminal.seen and "interrupted" not in terminal.seen:
-            if terminal.seen.endswith("ael> "):
-                # The signal came before the line was read, and has dropped it as it drops what is being typed.
-                terminal.type("endless()")
-                terminal.seen = ""
-                terminal.until("endless()")
-            terminal.signal(signal.SIGINT)
-            _read_for_a_while(terminal)
+            assert terminal._read(WAIT), terminal.seen
         terminal.seen = re.split("cancelling|interrupted", terminal.seen, maxsplit=1)[1]
         terminal.until("ael> ")
         terminal.type("1 + 1")
@@ -275,13 +270,20 @@ def test_an_interrupt_cancels_the_evaluation_and_not_the_session(folder: Path) -
     assert (code, out) == (0, "2 : Int\n")
 
 
-def _read_for_a_while(terminal: Terminal) -> None:
-    """A signal before the input is looked at is one at the prompt, and has to be sent again. Not sooner than it may have been heard: two
-    signals are another matter, however busy the machine is."""
-    for _ in range(150):
-        if "cancelling" in terminal.seen or "interrupted" in terminal.seen or terminal.seen.endswith("ael> "):
-            return
-        terminal._read(0.1)
+def _computing(terminal: Terminal) -> None:
+    """Until the process has worked for longer than reading and checking a line takes: a signal before that is one at the prompt."""
+    stat = Path(f"/proc/{terminal.process.pid}/stat")
+
+    def used() -> int:
+        return sum(map(int, stat.read_text().rpartition(")")[2].split()[11:13]))
+
+    if not stat.exists():
+        time.sleep(5)
+        return
+    before, end = used(), time.monotonic() + WAIT
+    while used() < before + 200:
+        assert time.monotonic() < end, "it does not compute"
+        time.sleep(0.05)
 
 
 class Whole(Terminal):
