@@ -9,10 +9,11 @@ from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 
-from ael.types.definition import Definitions, EnumDef, FieldDef, RecordDef
+from ael.types.definition import Definitions, FieldDef, RecordDef
+from ael.types.reach import is_text
 from ael.types.signature import Signature
 from ael.types.text import show
-from ael.types.type import LiteralType, Named, NullType, StringType, Type, UnionType
+from ael.types.type import Named, NullType, Type, UnionType
 
 MAX_INPUT_BYTES = 16 * 1024 * 1024
 """A larger input file is refused before it is read; the entry's own limits are smaller."""
@@ -104,7 +105,7 @@ def _set(values: dict[str, object], name: str, text: str, signature: Signature, 
 
 
 def _value(text: str, type_: Type, name: str, definitions: Definitions) -> object:
-    if _is_text(type_, definitions):
+    if is_text(type_, definitions):
         return text
     try:
         return json.loads(text, parse_constant=_no_constant)
@@ -114,22 +115,6 @@ def _value(text: str, type_: Type, name: str, definitions: Definitions) -> objec
 
 def _no_constant(word: str) -> object:
     raise ValueError(word)
-
-
-def _is_text(type_: Type, definitions: Definitions) -> bool:
-    """Whether every value of the type is a string, so that it is taken as it is typed."""
-    match type_:
-        case StringType():
-            return True
-        case LiteralType(value=value):
-            return isinstance(value, str)
-        case Named(name=name):
-            definition = definitions.get(name)
-            return isinstance(definition, EnumDef) and definition.plain
-        case UnionType(members=members):
-            return all(_is_text(m, definitions) or isinstance(m, NullType) for m in members)
-        case _:
-            return False
 
 
 def _record(type_: Type, definitions: Definitions) -> RecordDef | None:

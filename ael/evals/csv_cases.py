@@ -11,10 +11,11 @@ import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from ael.evals.checks import Known
-from ael.types.definition import EnumDef, FieldDef, RecordDef
+from ael.types.definition import FieldDef, RecordDef
 from ael.types.json import JsonError, read
+from ael.types.reach import is_text
 from ael.types.signature import ParameterDef
-from ael.types.type import LiteralType, Named, NullType, StringType, Type, UnionType
+from ael.types.type import Named, NullType, Type, UnionType
 
 MAX_CELL = 1 << 20
 MAX_COLUMNS = 200
@@ -106,7 +107,7 @@ def _row(
             value = None
         elif name == "tags":
             value = cell.split()
-        elif name != "id" and (type_ is None or not is_text(type_, known)):
+        elif name != "id" and (type_ is None or not is_text(type_, known.program.definitions)):
             try:
                 value = read(cell, max_bytes=MAX_CELL)
             except JsonError as error:
@@ -126,19 +127,3 @@ def _row(
         else:
             target[last] = value
     return made if good else None
-
-
-def is_text(type_: Type, known: Known) -> bool:
-    """Whether every value of a type is a text, so that a cell is taken as it is."""
-    match type_:
-        case StringType():
-            return True
-        case LiteralType(value=value):
-            return isinstance(value, str)
-        case Named(name=name):
-            definition = known.program.definitions.get(name)
-            return isinstance(definition, EnumDef) and definition.plain
-        case UnionType(members=members):
-            return all(isinstance(one, NullType) or is_text(one, known) for one in members)
-        case _:
-            return False

@@ -12,8 +12,11 @@ from ael.types.type import (
     FunctionType,
     JsonType,
     ListType,
+    LiteralType,
     MapType,
     Named,
+    NullType,
+    StringType,
     Type,
     UnionType,
 )
@@ -138,3 +141,19 @@ def resolve(type: Type, definitions: Definitions) -> Type:
         seen.add(current.name)
         current = definition.type
     return current
+
+
+def is_text(type: Type, definitions: Definitions) -> bool:
+    """Whether every value of a type is a text (or null), so that what is typed for it is taken as it is."""
+    match type:
+        case StringType():
+            return True
+        case LiteralType(value=value):
+            return isinstance(value, str)
+        case Named(name=name):
+            definition = definitions.get(name)
+            return isinstance(definition, EnumDef) and definition.plain
+        case UnionType(members=members):
+            return all(isinstance(one, NullType) or is_text(one, definitions) for one in members)
+        case _:
+            return False
